@@ -1,8 +1,8 @@
 """Runs one script under the peer and under ours, and brings back what it reports.
 
-A script is plain Python text written for the API. It calls `report(name, value)`, which this harness provides,
-for everything worth comparing; floats, arrays and tensors come back as `float.hex` text, so that equality means
-equal bits.
+A script is plain Python text written for the API. It calls `report(name, value)`, which this harness
+provides, for everything worth comparing; floats, arrays and tensors come back as `float.hex` text, so that
+equality means equal bits.
 
     peer, ours = run_both(SCRIPT)
     assert ours == peer

@@ -1,0 +1,1 @@
+"""What this computer is: chip, memory, devices and versions, found without importing torch."""

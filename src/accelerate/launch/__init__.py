@@ -1,0 +1,1 @@
+"""What will be run: a plan, then a command line and an environment."""

@@ -1,0 +1,1 @@
+"""How processes exchange data, and the nested structures that they exchange."""

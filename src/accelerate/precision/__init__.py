@@ -1,0 +1,1 @@
+"""In which floating-point format a model computes."""

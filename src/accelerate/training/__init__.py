@@ -1,0 +1,1 @@
+"""The parts of a training loop: accumulation, optimizer, scheduler, compilation."""

@@ -1,0 +1,7 @@
+"""Where programs look for the launchers of notebooks and tests."""
+
+from __future__ import annotations
+
+from accelerate.launch.notebook import debug_launcher, notebook_launcher
+
+__all__ = ["debug_launcher", "notebook_launcher"]

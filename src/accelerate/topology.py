@@ -1,4 +1,4 @@
-"""Who this process is among the processes of a run, read from the variables that starters of processes set."""
+"""Who this process is among the processes of a run, as the variables of their starter tell."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ class Topology:
             ("node", self.node, self.nodes),
         ):
             if not 0 <= number < count:
-                raise ConfigError(
-                    f"This process is told to be {what} {number} of {count}.", "It must be from 0 to one less."
-                )
+                raise ConfigError(f"This process is told to be {what} {number} of {count}.", "Ranks count from 0.")
 
     @property
     def main(self) -> bool:
@@ -72,18 +70,27 @@ _DIALECTS = (
         "OMPI_COMM_WORLD_SIZE",
         ("OMPI_COMM_WORLD_LOCAL_RANK",),
         ("OMPI_COMM_WORLD_LOCAL_SIZE",),
-        ("OMPI_COMM_WORLD_NODE_RANK",),
     ),
     _Dialect("PMI_RANK", "PMI_SIZE", ("MPI_LOCALRANKID",), ("MPI_LOCALNRANKS",)),
-    _Dialect("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", ("MV2_COMM_WORLD_LOCAL_RANK",), ("MV2_COMM_WORLD_LOCAL_SIZE",)),
     _Dialect(
-        "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ("SLURM_LOCALID",), (), ("SLURM_NODEID",), ("SLURM_STEP_NUM_NODES",)
+        "MV2_COMM_WORLD_RANK",
+        "MV2_COMM_WORLD_SIZE",
+        ("MV2_COMM_WORLD_LOCAL_RANK",),
+        ("MV2_COMM_WORLD_LOCAL_SIZE",),
+    ),
+    _Dialect(
+        "SLURM_PROCID",
+        "SLURM_STEP_NUM_TASKS",
+        ("SLURM_LOCALID",),
+        (),
+        ("SLURM_NODEID",),
+        ("SLURM_STEP_NUM_NODES",),
     ),
 )
 
 
 def detect(env: Mapping[str, str]) -> Topology:
-    """Read the variables of torchrun, Open MPI, Intel MPI, MVAPICH or Slurm; a process started otherwise is alone.
+    """Read the variables of torchrun, Open MPI, Intel MPI, MVAPICH or Slurm; other processes are alone.
 
     A Slurm allocation by itself does not count: only a process that `srun` started is one of several.
 
@@ -110,9 +117,7 @@ def _read(dialect: _Dialect, env: Mapping[str, str]) -> Topology:
     node = _first(env, dialect.node) if dialect.nodes else None
     if node is None:
         node = min(rank // local_world, nodes - 1)
-    return Topology(
-        rank=rank, world=world, local_rank=local_rank, local_world=max(local_world, local_rank + 1), node=node, nodes=nodes
-    )
+    return Topology(rank=rank, world=world, local_rank=local_rank, local_world=local_world, node=node, nodes=nodes)
 
 
 def _first(env: Mapping[str, str], names: tuple[str, ...]) -> int | None:

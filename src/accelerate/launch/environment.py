@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from types import MappingProxyType
 
 from accelerate.errors import ConfigError
@@ -19,7 +19,9 @@ variables: Mapping[str, str] = MappingProxyType(os.environ)
 
 
 def read(kwargs: Mapping[str, object] | None = None) -> Resolved:
-    """The settings of this process: arguments given in the script, then variables, then defaults. Reads no file.
+    """The settings of this process: arguments given in the script, then variables, then defaults.
+
+    No file is read: what the launcher took from a file arrives as variables.
 
     Args:
         kwargs: Knob name (`section.field`) -> value; None values are skipped.
@@ -53,7 +55,7 @@ def flag(name: str, default: bool = False) -> bool:
 
 
 @contextlib.contextmanager
-def patch(**values: object) -> Iterator[None]:
+def patch(**values: object) -> Generator[None]:
     """Set variables for the length of a `with` block, then put everything back, also after an error.
 
     Names are turned to upper case. None removes a variable.
@@ -68,7 +70,7 @@ def patch(**values: object) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def cleared() -> Iterator[None]:
+def cleared() -> Generator[None]:
     """Remove every variable for the length of a `with` block, then put all of them back."""
     before = dict(os.environ)
     os.environ.clear()

@@ -1,11 +1,9 @@
-"""Configuration files: where they are, reading one with errors that help, writing one that is never half written."""
+"""Configuration files: where they are, reading one with errors that help, writing one in one step."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +39,7 @@ def default_path(env: Mapping[str, str]) -> Path:
 
 
 def cache_folder(env: Mapping[str, str]) -> Path:
-    """The folder that Hugging Face libraries keep their files in, as the variables HF_HOME and XDG_CACHE_HOME say."""
+    """The folder of Hugging Face libraries, as the variables HF_HOME and XDG_CACHE_HOME say."""
     if env.get("HF_HOME"):
         return Path(env["HF_HOME"]).expanduser()
     cache = env.get("XDG_CACHE_HOME") or "~/.cache"
@@ -49,7 +47,7 @@ def cache_folder(env: Mapping[str, str]) -> Path:
 
 
 def find(env: Mapping[str, str]) -> Path | None:
-    """The default file (`.yaml`, else `.json`) if there is one; None also where its folder cannot be looked into."""
+    """The default file (`.yaml`, else `.json`) if there is one; None also where nobody may look for it."""
     path = default_path(env)
     for candidate in (path, path.with_suffix(".json")):
         try:
@@ -68,13 +66,10 @@ def load(path: Path) -> ConfigFile:
         LaunchError: It asks for an engine that is not driven here.
     """
     raw = _parse(path, _read(path))
-    if raw is None:
-        raw = {}
-    if not isinstance(raw, dict):
-        raise ConfigError(
-            f"The configuration file {path} holds {_noun(raw)}.", "It must hold lines of the form `key: value`."
-        )
-    flat = _flatten(legacy.modernise({str(key): value for key, value in raw.items()}, str(path)), path)
+    if raw is not None and not isinstance(raw, dict):
+        raise ConfigError(f"The configuration file {path} holds {_noun(raw)}.", "It must hold lines `key: value`.")
+    texts = {str(key): value for key, value in (raw or {}).items()}
+    flat = _flatten(legacy.modernise(texts, str(path)), path)
     by_key = {one.key: one for one in knobs() if one.key}
     for key in flat:
         if key not in by_key:
@@ -93,7 +88,7 @@ def check(file: ConfigFile) -> dict[str, Value]:
 
 
 def save(settings: Settings, path: Path) -> None:
-    """Write settings as a file that other implementations of the API read too; `.json` in the name writes JSON.
+    """Write settings as a file that other implementations of the API read too; `.json` writes JSON.
 
     The file is replaced in one step. Folders are made as needed.
 
@@ -104,18 +99,14 @@ def save(settings: Settings, path: Path) -> None:
     text = json.dumps(content, indent=2, sort_keys=True) + "\n" if path.suffix == ".json" else _dump(content)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        # mkstemp makes the file private; a configuration file is as readable as any other.
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise _unwritable(path, error) from error
+        raise _unwritable(path, error) from None
 
 
 def as_keys(settings: Settings) -> dict[str, Any]:
@@ -124,24 +115,21 @@ def as_keys(settings: Settings) -> dict[str, Any]:
     compiles = settings.compile.backend != "no"
     for one in knobs():
         value = value_of(settings, one.name)
-        if not one.key or (one.own and value == one.default) or (one.name.startswith("compile.") and not compiles):
-            continue
-        if value is None:
+        idle = (one.own and value == one.default) or (one.name.startswith("compile.") and not compiles)
+        if not one.key or value is None or idle:
             continue
         *parents, last = one.key.split(".")
         place = content
         for parent in parents:
             place = place.setdefault(parent, {})
-        place[last] = str(value).upper() if one.name in _UPPER else value
+        place[last] = one.text(value) if one.capitals else value
     return content
 
 
-# Written in capitals, because that is how other readers of these files compare them.
-_UPPER = frozenset({"processes.distributed_type", "compile.backend"})
-
-
 def closest(word: str, allowed: Iterable[str]) -> str:
-    """` Did you mean X?` for a mistyped word, or nothing when no allowed word is near."""
+    """The hint `Did you mean X?` for a mistyped word, or nothing when no allowed word is near."""
+    import difflib  # only for people who mistype
+
     near = difflib.get_close_matches(word, list(allowed), n=1)
     return f"Did you mean {near[0]}?" if near else ""
 
@@ -150,9 +138,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ConfigError(
-            f"There is no configuration file {path}.", fix="Make one with: accelerate config"
-        ) from None
+        raise ConfigError(f"There is no configuration file {path}.", fix="Make one with: accelerate config") from None
     except IsADirectoryError:
         raise ConfigError(f"The configuration file {path} is a folder.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -165,16 +151,15 @@ def _parse(path: Path, text: str) -> object:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=loader)  # noqa: S506
+        return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
         raise ConfigError(f"The configuration file {path} is not YAML: {error.problem}{line}.") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"The configuration file {path} is not YAML: {' '.join(str(error).split())}.") from None
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"The configuration file {path} is not YAML: {reason}.") from None
     except json.JSONDecodeError as error:
-        raise ConfigError(
-            f"The configuration file {path} is not JSON: {error.msg} (line {error.lineno})."
-        ) from None
+        raise ConfigError(f"The configuration file {path} is not JSON: {error.msg} (line {error.lineno}).") from None
 
 
 def _dump(content: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """One option of a run, declared once.
 
-A knob is a field of a section (see `sections.py`). Its declaration carries everything else that names the option: the
-flag of `accelerate launch`, the key of the configuration file, the environment variable, the question of `accelerate
-config`, the help text and the row in the docs. Nothing else may spell one of these names again.
+A knob is a field of a section (see `sections.py`). Its declaration carries everything else that names the
+option: the flag of `accelerate launch`, the key of the configuration file, the environment variable, the
+question of `accelerate config`, the help text and the row in the docs. Nothing else may spell them again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Question:
     Args:
         text: The question, one line.
         when: Whether to ask, given the answers so far (by knob name) and the machine.
-        offer: The values to offer on this machine, the default among them; None offers all choices of the knob.
+        offer: The values to offer on this machine, the default among them; None offers all choices.
     """
 
     text: str
@@ -61,6 +61,7 @@ class Knob:
         env: Environment variable; empty: none.
         choices: Allowed texts, lower case; empty: anything. Values are compared without case.
         least: The smallest number allowed.
+        capitals: True for values that files and variables hold in capitals.
         own: True for a key that the configuration files of other implementations do not know, so that it is
             written only when it differs from the default.
         question: What the questionnaire asks; None: it does not ask.
@@ -77,6 +78,7 @@ class Knob:
     env: str = ""
     choices: tuple[str, ...] = ()
     least: int | None = None
+    capitals: bool = False
     own: bool = False
     question: Question | None = None
     name: str = ""
@@ -103,6 +105,12 @@ class Knob:
         if self.kind is str:
             return self._parse_text(value, where)
         return self._parse_number(value, where)
+
+    def text(self, value: Value) -> str:
+        """The value as an environment variable or file holds it; `parse` reads it back."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return str(value).upper() if self.capitals else str(value)
 
     def _parse_bool(self, value: object, where: str) -> bool:
         if isinstance(value, bool):
@@ -154,7 +162,7 @@ def spellings(flag: str) -> tuple[str, ...]:
 def knob(
     default: T,
     *,
-    help: str,  # noqa: A002 - the word that argument parsers use
+    help: str,
     group: str,
     kind: type | None = None,
     flag: str = "",
@@ -163,6 +171,7 @@ def knob(
     env: str = "",
     choices: tuple[str, ...] = (),
     least: int | None = None,
+    capitals: bool = False,
     own: bool = False,
     question: Question | None = None,
 ) -> T:
@@ -178,6 +187,7 @@ def knob(
         env=env,
         choices=choices,
         least=least,
+        capitals=capitals,
         own=own,
         question=question,
     )

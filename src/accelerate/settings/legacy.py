@@ -1,7 +1,7 @@
-"""Names that older programs and files use: engines that are not driven here, and options without a task on one device.
+"""Names of older programs and files: engines that are not driven here, and options idle on one device.
 
-One table each. A name in `ENGINE_FLAGS` or `ENGINE_KEYS` is known and refused, so that nobody takes it for a typing
-mistake; a name in `IDLE_FLAGS` is accepted, with a warning when it was given and can have no effect.
+One table each. A name in `ENGINE_FLAGS` or `ENGINE_KEYS` is known and refused, so that nobody takes it for a
+typing mistake; a name in `IDLE_FLAGS` is accepted, with a warning when it was given and can have no effect.
 """
 
 from __future__ import annotations
@@ -52,16 +52,18 @@ ENGINE_FLAGS: Mapping[str, EngineFlag] = {
     ),
     **_flags(
         MEGATRON,
-        "megatron_lm_tp_degree megatron_lm_use_custom_fsdp megatron_lm_no_load_optim megatron_lm_eod_mask_loss "
-        "megatron_lm_overlap_cpu_optimizer_d2h_h2d megatron_lm_no_save_optim megatron_lm_optimizer_cpu_offload "
+        "megatron_lm_tp_degree megatron_lm_use_custom_fsdp megatron_lm_no_load_optim "
+        "megatron_lm_eod_mask_loss megatron_lm_overlap_cpu_optimizer_d2h_h2d "
+        "megatron_lm_no_save_optim megatron_lm_optimizer_cpu_offload "
         "megatron_lm_use_precision_aware_optimizer megatron_lm_decoder_last_pipeline_num_layers "
         "megatron_lm_pp_degree megatron_lm_num_micro_batches megatron_lm_sequence_parallelism "
-        "megatron_lm_recompute_activations megatron_lm_use_distributed_optimizer megatron_lm_gradient_clipping "
-        "megatron_lm_recompute_granularity megatron_lm_recompute_method megatron_lm_recompute_num_layers "
-        "megatron_lm_attention_backend megatron_lm_expert_model_parallel_size megatron_lm_context_parallel_size "
-        "megatron_lm_attention_dropout megatron_lm_hidden_dropout megatron_lm_attention_softmax_in_fp32 "
-        "megatron_lm_expert_tensor_parallel_size megatron_lm_calculate_per_token_loss "
-        "megatron_lm_use_rotary_position_embeddings",
+        "megatron_lm_recompute_activations megatron_lm_use_distributed_optimizer "
+        "megatron_lm_gradient_clipping megatron_lm_recompute_granularity "
+        "megatron_lm_recompute_method megatron_lm_recompute_num_layers megatron_lm_attention_backend "
+        "megatron_lm_expert_model_parallel_size megatron_lm_context_parallel_size "
+        "megatron_lm_attention_dropout megatron_lm_hidden_dropout "
+        "megatron_lm_attention_softmax_in_fp32 megatron_lm_expert_tensor_parallel_size "
+        "megatron_lm_calculate_per_token_loss megatron_lm_use_rotary_position_embeddings",
         switches="use_megatron_lm",
     ),
     **_flags(
@@ -175,7 +177,7 @@ def refuse(engine: Engine, where: str) -> LaunchError:
 
 
 def idle_warnings(given: Mapping[str, object]) -> tuple[str, ...]:
-    """One line for each of the idle flags in `given` (flag name -> text) that asks for more than its default."""
+    """One line for each idle flag in `given` (flag name -> text) that asks for more than its default."""
     lines = []
     for name, value in given.items():
         flag = IDLE_FLAGS[name]
@@ -188,7 +190,8 @@ def modernise(raw: Mapping[str, object], path: str) -> dict[str, object]:
     """Turn what older files say into today's keys, and drop the keys of engines that the file does not use.
 
     Args:
-        raw: Key -> value as read from the file at `path`.
+        raw: Key -> value as read.
+        path: The file, for errors.
 
     Raises:
         LaunchError: The file asks for an engine that is not driven here.
@@ -219,7 +222,7 @@ def _old_dynamo(values: dict[str, object]) -> dict[str, object]:
     nested = values.pop("dynamo_config", None)
     top = {key: values.pop(key) for key in tuple(values) if key.startswith("dynamo_")}
     if isinstance(nested, Mapping):
-        top |= {key if str(key).startswith("dynamo_") else f"dynamo_{key}": item for key, item in nested.items()}
+        top |= {f"dynamo_{str(key).removeprefix('dynamo_')}": item for key, item in nested.items()}
     elif nested is not None:
         values["dynamo_config"] = nested
     if top:

@@ -28,13 +28,13 @@ def resolve(
 ) -> Resolved:
     """Decide each knob: argument > flag > file > environment variable > default.
 
-    A switch that the file leaves off is no wish, since files list every switch: a variable may still turn it on.
+    A switch that the file leaves off is no wish, since files list every switch: a variable may turn it on.
 
     Args:
-        flags: Knob name (`section.field`) -> text or value, for flags that were given. None values are skipped.
+        flags: Knob name (`section.field`) -> text or value, for flags that were given; None is skipped.
         file: A configuration file as read by `files.load`.
         env: The environment variables. Empty ones count as not set.
-        kwargs: Knob name -> value, for arguments given in the script. None values are skipped.
+        kwargs: Knob name -> value, for arguments given in the script; None is skipped.
 
     Raises:
         ConfigError: A value has the wrong type or is not allowed; the error names where it came from.

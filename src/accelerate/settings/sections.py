@@ -16,7 +16,7 @@ GENERAL = "General"
 DEVICE = "Device and precision"
 TRAINING = "Training"
 COMPILE = "torch.compile"
-PROCESSES = "Several processes or machines"
+PROCESSES = "Several processes or machines (this version runs one process)"
 GROUPS = (DEVICE, TRAINING, COMPILE, PROCESSES, GENERAL)
 
 DISTRIBUTED_TYPES = (
@@ -127,6 +127,7 @@ class CompileSection:
         env="ACCELERATE_DYNAMO_BACKEND",
         group=COMPILE,
         choices=DYNAMO_BACKENDS,
+        capitals=True,
         help="Compile the model with this backend of torch.compile; 'no' does not compile.",
         question=Question(
             text="Compile the model with torch.compile?",
@@ -181,7 +182,7 @@ class ProcessesSection:
         flag="num_processes",
         key="num_processes",
         group=PROCESSES,
-        least=-1,
+        least=1,
         help="Processes in all, over all machines.",
     )
     num_machines: int = knob(
@@ -200,13 +201,14 @@ class ProcessesSection:
         key="distributed_type",
         group=PROCESSES,
         choices=DISTRIBUTED_TYPES,
+        capitals=True,
         help="How the processes share the work, as old configuration files name it.",
     )
     multi_gpu: bool = knob(
         False, flag="multi_gpu", group=PROCESSES, help="Run one process on each CUDA GPU of this machine."
     )
     use_fsdp: bool = knob(
-        False, flag="use_fsdp", group=PROCESSES, help="Share model and optimizer between the processes (FSDP)."
+        False, flag="use_fsdp", group=PROCESSES, help="Share model and optimizer between processes (FSDP)."
     )
     use_parallelism_config: bool = knob(
         False,
@@ -249,17 +251,13 @@ class ProcessesSection:
         "", flag="rdzv_conf", group=PROCESSES, help="More options for the meeting, as key=value,key=value."
     )
     max_restarts: int = knob(
-        0, flag="max_restarts", group=PROCESSES, least=0, help="Restarts of failed processes before giving up."
+        0, flag="max_restarts", group=PROCESSES, least=0, help="Restarts after failures before giving up."
     )
     monitor_interval: float = knob(
         0.1, flag="monitor_interval", group=PROCESSES, help="Seconds between looks at the processes."
     )
-    tee: str = knob(
-        "0", flag="tee", short="-t", group=PROCESSES, help="Copy the processes' output into files (see --log_dir)."
-    )
-    log_dir: str | None = knob(
-        None, kind=str, flag="log_dir", group=PROCESSES, help="Folder for those files."
-    )
+    tee: str = knob("0", flag="tee", short="-t", group=PROCESSES, help="Copy output into files (see --log_dir).")
+    log_dir: str | None = knob(None, kind=str, flag="log_dir", group=PROCESSES, help="Folder for those files.")
     role: str = knob("default", flag="role", group=PROCESSES, help="Name of the processes in those files.")
     num_cpu_threads_per_process: int | None = knob(
         None,

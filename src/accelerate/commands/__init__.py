@@ -1,0 +1,1 @@
+"""Old names of the command line."""

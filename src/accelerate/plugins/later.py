@@ -36,9 +36,7 @@ _ONE_DEVICE = "Train on one device, and save memory with mixed_precision and gra
 _HALF = 'Use mixed_precision="bf16".'
 _FSDP = _Entry("fully sharded data parallelism", _ONE_DEVICE)
 _DEEPSPEED = _Entry("DeepSpeed", _ONE_DEVICE)
-_PARALLEL = _Entry(
-    "tensor, context or sequence parallelism", "Leave it out: one process runs the whole model."
-)
+_PARALLEL = _Entry("tensor, context or sequence parallelism", "Leave it out: one process runs the whole model.")
 _FP8 = _Entry("8-bit floating point training", _HALF)
 _BNB = _Entry("bitsandbytes", f"Load the model unquantised. {_HALF}")
 

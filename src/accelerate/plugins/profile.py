@@ -50,9 +50,7 @@ class ProfileKwargs(KwargsHandler):
         """
         import torch.profiler
 
-        schedule = (
-            torch.profiler.schedule(**self.schedule_option) if self.schedule_option is not None else None
-        )
+        schedule = torch.profiler.schedule(**self.schedule_option) if self.schedule_option is not None else None
         return torch.profiler.profile(
             activities=self._activities(),
             schedule=schedule,

@@ -63,6 +63,4 @@ def test_the_time_out_follows_the_backend(backend: str | None, minutes: int) -> 
 
 
 def test_a_time_out_that_was_given_stays() -> None:
-    assert InitProcessGroupKwargs(timeout=timedelta(seconds=5)).to_kwargs() == {
-        "timeout": timedelta(seconds=5)
-    }
+    assert InitProcessGroupKwargs(timeout=timedelta(seconds=5)).to_kwargs() == {"timeout": timedelta(seconds=5)}

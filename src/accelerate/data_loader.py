@@ -1,7 +1,8 @@
 """The old name of `accelerate.data`."""
 
+from accelerate.data.adapter import DataLoaderAdapter, DataLoaderStateMixin
 from accelerate.data.dispatch import DataLoaderDispatcher
-from accelerate.data.loader import DataLoaderAdapter, DataLoaderShard, DataLoaderStateMixin
+from accelerate.data.loader import DataLoaderShard
 from accelerate.data.parts import get_sampler
 from accelerate.data.prepare import prepare_data_loader
 from accelerate.data.samplers import BatchSamplerShard, IterableDatasetShard, SeedableRandomSampler, SkipBatchSampler

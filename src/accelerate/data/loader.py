@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import IterableDataset
 
 from accelerate.data import parts
+from accelerate.data.adapter import DataLoaderAdapter, DataLoaderStateMixin
 from accelerate.data.position import Position, random_states, set_random_states
 from accelerate.data.samplers import (
     BatchSamplerShard,
@@ -21,95 +21,8 @@ from accelerate.data.samplers import (
 )
 from accelerate.distributed.nested import ignorant_find_batch_size
 from accelerate.distributed.placement import send_to_device
-from accelerate.errors import ConfigError
-from accelerate.training.accumulation import GradientState
 
 _END: Any = object()
-
-
-def stateful_loader_class() -> type[DataLoader[Any]]:
-    """Return torchdata's `StatefulDataLoader`; raise ConfigError where torchdata is not installed."""
-    try:
-        module = importlib.import_module("torchdata.stateful_dataloader")
-    except ImportError as error:
-        raise ConfigError(
-            "use_stateful_dataloader is set, but torchdata's StatefulDataLoader cannot be imported.",
-            "It keeps the position of the loader.",
-            'Install it with `pip install "torchdata>=0.8"`, or leave the option out.',
-        ) from error
-    return module.StatefulDataLoader
-
-
-class DataLoaderStateMixin:
-    """Tells the gradient state which loader is being iterated, and where in it the loop is."""
-
-    gradient_state: GradientState
-    end_of_dataloader: bool = False
-    """Whether the batch that is out is the last one."""
-    remainder: int = -1
-    """Samples in the last batch of all processes together when it is not full, 0 when it is; -1 when not known."""
-
-    def begin(self) -> None:
-        """Become the active loader."""
-        self.reset()
-        self.gradient_state._add_dataloader(self)
-
-    def end(self) -> None:
-        """Give the place back to the loader that was active before."""
-        self.gradient_state._remove_dataloader(self)
-
-    def reset(self) -> None:
-        """Forget where the last loop was."""
-        self.end_of_dataloader = False
-        self.remainder = -1
-
-
-class DataLoaderAdapter(DataLoader[Any]):
-    """A loader around another one, which keeps doing the work. Attributes not found here are those of the inner one.
-
-    Args:
-        dataset: The dataset of the inner loader.
-        use_stateful_dataloader: Make the inner loader one of torchdata's `StatefulDataLoader`s.
-        batch_sampler: The batch sampler of the inner loader.
-        base_dataloader: The inner loader, when there is one already; the other arguments are not used then.
-        **kwargs: The other arguments of torch's `DataLoader`.
-    """
-
-    def __init__(
-        self,
-        dataset: Any,
-        use_stateful_dataloader: bool = False,
-        batch_sampler: Any = None,
-        *,
-        base_dataloader: DataLoader[Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        # Not `super().__init__`: all that it would set comes from the inner loader.
-        if base_dataloader is None:
-            kind: type[DataLoader[Any]] = stateful_loader_class() if use_stateful_dataloader else DataLoader
-            base_dataloader = kind(dataset, batch_sampler=batch_sampler, **kwargs)
-        self.base_dataloader = base_dataloader
-        self.use_stateful_dataloader = use_stateful_dataloader
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "base_dataloader":  # Not there yet while a copy is being made.
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.base_dataloader, name)
-
-    @property
-    def multiprocessing_context(self) -> Any:
-        """How the inner loader starts its workers."""
-        return self.base_dataloader.multiprocessing_context
-
-    @multiprocessing_context.setter
-    def multiprocessing_context(self, multiprocessing_context: Any) -> None:
-        self.base_dataloader.multiprocessing_context = multiprocessing_context
-
-    def __len__(self) -> int:
-        return len(self.base_dataloader)
-
-    def __iter__(self) -> Iterator[Any]:  # pyrefly: ignore[bad-override]
-        return iter(self.base_dataloader)
 
 
 class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
@@ -157,7 +70,6 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
         self.rng_types = rng_types
         self.synchronized_generator = synchronized_generator
         self.skip_batches = skip_batches
-        self.gradient_state = GradientState()
         self._drop_last = _drop_last
         self._non_blocking = _non_blocking
         self._position = Position(epoch=iteration)
@@ -274,12 +186,13 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
 
     def _fetch(self, batches: Iterator[Any]) -> Any:
         """Return the next batch, or `_END`, having noted what it takes to fetch it again."""
+        inner = self._stateful
         self._position.fetch = torch.default_generator.get_state()
-        if self.use_stateful_dataloader:
-            self._inner_state = self._stateful.state_dict()
+        if inner is not None:
+            self._inner_state = inner.state_dict()
         batch = next(batches, _END)
-        if batch is _END and self.use_stateful_dataloader:
-            self._inner_state = self._stateful.state_dict()
+        if batch is _END and inner is not None:
+            self._inner_state = inner.state_dict()
         return batch
 
     def _at_last(self, batch: Any) -> None:
@@ -296,10 +209,6 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
             found.append(getattr(sampler, "generator", None))
         return list({id(g): g for g in found if isinstance(g, torch.Generator)}.values())
 
-    @property
-    def _stateful(self) -> Any:
-        return self.base_dataloader
-
     def state_dict(self) -> dict[str, Any]:
         """Return the position within the epochs, and what decides the order; see the class for how to use it."""
         state = self._position.state_dict()
@@ -307,7 +216,7 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
         sampler = self.get_sampler()
         if isinstance(sampler, SeedableRandomSampler):
             state["initial_seed"] = sampler.initial_seed
-        if self.use_stateful_dataloader:
+        if self._stateful is not None:
             state["inner"] = self._inner_state or self._stateful.state_dict()
         return state
 
@@ -320,6 +229,6 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
         if isinstance(sampler, SeedableRandomSampler) and "initial_seed" in state:
             sampler.initial_seed = state["initial_seed"]
             sampler.set_epoch(state["iteration"])
-        if self.use_stateful_dataloader and "inner" in state:
+        if self._stateful is not None and "inner" in state:
             self._inner_state = state["inner"]
             self._stateful.load_state_dict(state["inner"])

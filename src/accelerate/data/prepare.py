@@ -11,8 +11,9 @@ import torch.distributed
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler
 
 from accelerate.data import parts
+from accelerate.data.adapter import stateful_loader_class
 from accelerate.data.dispatch import DataLoaderDispatcher
-from accelerate.data.loader import DataLoaderShard, stateful_loader_class
+from accelerate.data.loader import DataLoaderShard
 from accelerate.data.samplers import BatchSamplerShard, IterableDatasetShard, SeedableRandomSampler, check_divisible
 from accelerate.devices import registry
 from accelerate.errors import ConfigError

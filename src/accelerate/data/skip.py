@@ -10,7 +10,8 @@ from typing import Any
 from torch.utils.data import DataLoader, IterableDataset
 
 from accelerate.data import parts
-from accelerate.data.loader import DataLoaderAdapter, DataLoaderShard
+from accelerate.data.adapter import DataLoaderAdapter
+from accelerate.data.loader import DataLoaderShard
 from accelerate.data.samplers import SkipBatchSampler
 from accelerate.errors import ConfigError
 

@@ -3,8 +3,6 @@
 The public names are listed in `__init__.pyi` and imported on first use, so that the command line never waits for torch.
 """
 
-from importlib.metadata import PackageNotFoundError
-
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -96,10 +96,6 @@ class DeviceBackend(ABC):
         """Set the generators of this kind's devices from what `rng_state` returned; extra states are ignored."""
 
     @abstractmethod
-    def manual_seed(self, seed: int) -> None:
-        """Seed all generators of this kind."""
-
-    @abstractmethod
     def out_of_memory(self, error: BaseException) -> bool:
         """Say whether `error` means that this kind of device had no memory left."""
 
@@ -109,7 +105,7 @@ class DeviceBackend(ABC):
         return None
 
     def narrow(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return `tensor` in a dtype that the kind has: float32 and complex64 for float64 and complex128 where it lacks them.
+        """Return `tensor` in a dtype that the kind has: float64 and complex128 become half as wide where it lacks them.
 
         Warns once a process when it changes a dtype.
         """

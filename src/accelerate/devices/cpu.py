@@ -56,9 +56,6 @@ class CpuBackend(DeviceBackend):
     def set_rng_state(self, states: list[torch.Tensor]) -> None:
         """Do nothing, as `rng_state` returns nothing."""
 
-    def manual_seed(self, seed: int) -> None:
-        """Do nothing: `torch.manual_seed` seeds the host's generator."""
-
     def out_of_memory(self, error: BaseException) -> bool:
         """See `DeviceBackend`; torch raises a RuntimeError that it can be told by only from the text."""
         return isinstance(error, RuntimeError) and "DefaultCPUAllocator: can't allocate memory" in str(error)

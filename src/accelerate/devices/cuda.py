@@ -77,10 +77,6 @@ class CudaBackend(DeviceBackend):
         for index, state in enumerate(states[: self.count()]):
             torch.cuda.set_rng_state(state, index)
 
-    def manual_seed(self, seed: int) -> None:
-        """See `DeviceBackend`."""
-        torch.cuda.manual_seed_all(seed)
-
     def out_of_memory(self, error: BaseException) -> bool:
         """See `DeviceBackend`."""
         if isinstance(error, torch.OutOfMemoryError):

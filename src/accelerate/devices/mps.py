@@ -75,10 +75,6 @@ class MpsBackend(DeviceBackend):
         if states:
             torch.mps.set_rng_state(states[0])
 
-    def manual_seed(self, seed: int) -> None:
-        """See `DeviceBackend`."""
-        torch.mps.manual_seed(seed)
-
     def out_of_memory(self, error: BaseException) -> bool:
         """See `DeviceBackend`; torch raises a plain RuntimeError on MPS, so only the text tells."""
         return isinstance(error, RuntimeError) and any(text in str(error) for text in _OUT_OF_MEMORY_TEXTS)

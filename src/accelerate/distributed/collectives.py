@@ -26,7 +26,7 @@ class Collectives(ABC):
 
     @abstractmethod
     def gather_object(self, obj: Any) -> Any:
-        """Return the objects of all ranks in one list, in rank order; where each rank gives a list, the lists joined."""
+        """Return the objects of all ranks in one list, in rank order; lists are joined."""
 
     @abstractmethod
     def reduce(self, tensor: Nested, reduction: Reduction = "mean", scale: float = 1.0) -> Nested:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import torch
@@ -120,12 +120,12 @@ def next_batch(state: GradientState) -> None:
         state.step = 0
 
 
-def loss_divisor(state: GradientState, parameters: Iterable[torch.nn.Parameter]) -> int:
+def loss_divisor(state: GradientState, parameters: Callable[[], Iterable[torch.Tensor]]) -> int:
     """Return what the loss of this batch is divided by, so that gradients become the mean over their window.
 
     That is the number of batches in a full window. A window can end early, with its loader, which nobody can know
-    before for a loader without length. Then the gradients of `parameters` so far are rescaled in place, once, to the
-    number of batches that the window has, and that number is returned; not so when
+    before for a loader without length. Then the gradients of what `parameters` returns are rescaled in place, once,
+    to the number of batches that the window has, and that number is returned; not so when
     `GradientAccumulationPlugin.scale_partial_window` is off.
     """
     ended_early = state.sync_gradients and 0 < state.batches_in_window < state.num_steps
@@ -133,7 +133,7 @@ def loss_divisor(state: GradientState, parameters: Iterable[torch.nn.Parameter])
         return state.num_steps
     if not state.is_rescaled:
         state.is_rescaled = True
-        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        gradients = [parameter.grad for parameter in parameters() if parameter.grad is not None]
         if gradients:
             torch._foreach_mul_(gradients, state.num_steps / state.batches_in_window)
     return state.batches_in_window

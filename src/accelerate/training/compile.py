@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from typing import Any, cast
 
@@ -10,11 +11,27 @@ from torch._dynamo.eval_frame import OptimizedModule
 
 from accelerate.plugins.compile import TorchDynamoPlugin
 from accelerate.plugins.enums import DynamoBackend
+from accelerate.settings.sections import CompileSection
 
 
 def is_compiled_module(module: Any) -> bool:
     """Say whether `module` is what `torch.compile` has returned for a model."""
     return isinstance(module, OptimizedModule)
+
+
+def plugin_from(settings: CompileSection, plugin: TorchDynamoPlugin | None = None) -> TorchDynamoPlugin:
+    """Return what `plugin` says about compilation, and what `settings` say where it says nothing."""
+    said = plugin or TorchDynamoPlugin()
+    return dataclasses.replace(
+        said,
+        backend=said.backend if said.backend is not None else settings.backend,
+        mode=said.mode if said.mode is not None else settings.mode,
+        fullgraph=said.fullgraph if said.fullgraph is not None else settings.fullgraph,
+        dynamic=said.dynamic if said.dynamic is not None else (settings.dynamic or None),
+        use_regional_compilation=(
+            said.use_regional_compilation if said.use_regional_compilation is not None else settings.regional
+        ),
+    )
 
 
 def compile_model(model: torch.nn.Module, plugin: TorchDynamoPlugin) -> torch.nn.Module:

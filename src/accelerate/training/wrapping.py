@@ -24,7 +24,8 @@ def mark_prepared(obj: object) -> None:
 
 def is_spread(model: torch.nn.Module) -> bool:
     """Say whether a device map has put parts of `model` on several devices, where they must stay."""
-    return any(len(getattr(module, "hf_device_map", ())) > 1 for module in model.modules())
+    maps = (module.__dict__.get("hf_device_map", {}) for module in model.modules())
+    return any(len(device_map) > 1 for device_map in maps)
 
 
 def wrap_forward(model: torch.nn.Module, precision: Precision) -> None:
@@ -33,7 +34,7 @@ def wrap_forward(model: torch.nn.Module, precision: Precision) -> None:
     wrapped = precision.wrap_forward(original)
     if wrapped is not original:
         model._original_forward = original  # pyrefly: ignore[bad-argument-type] - the name is the API's
-        model.forward = wrapped  # pyrefly: ignore
+        model.forward = wrapped
 
 
 def restore_forward(model: torch.nn.Module) -> None:

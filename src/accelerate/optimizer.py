@@ -1,0 +1,5 @@
+"""The API's name for prepared optimizers."""
+
+from accelerate.training.optimizer import AcceleratedOptimizer
+
+__all__ = ["AcceleratedOptimizer"]

@@ -26,7 +26,7 @@ def _safe_types() -> list[Any]:
         for name, function in rebuilt.items()
     ]
     numpy_types = [np.ndarray, np.dtype, *{type(np.dtype(code)) for code in np.typecodes["All"]}]
-    plain = [set, frozenset, complex, bytearray, slice]
+    plain = [set, frozenset, complex, bytes, bytearray, slice]
     dates = [datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone]
     return [*numpy_functions, *numpy_types, *plain, *dates]
 

@@ -24,7 +24,7 @@ SCALER = "scaler.pt"
 CHECKPOINTS = "checkpoints"
 
 _WEIGHTS = re.compile(
-    r"(?P<stem>model|pytorch_model)(?P<item>_\d+)?(-\d{5}-of-\d{5})?(?P<format>\.safetensors|\.bin)(\.index\.json)?"
+    r"(?P<stem>model|pytorch_model)(?P<item>_\d+)?(-\d{5,}-of-\d{5,})?(?P<format>\.safetensors|\.bin)(\.index\.json)?"
 )
 _OTHERS = re.compile(
     r"(optimizer|scheduler|sampler|dl_state_dict)(_\d+)?\.bin|scaler\.pt|(random_states|custom_checkpoint)_\d+\.pkl"

@@ -51,40 +51,51 @@ class Topology:
         return self.local_rank == 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Dialect:
-    """The variable names of one starter; the first two decide whether it started this process."""
+    """The variable names of one starter. The first two decide whether it started this process."""
 
     rank: str
     world: str
-    local_rank: tuple[str, ...]
-    local_world: tuple[str, ...]
-    node: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
+    local_rank: str
+    local_world: str = ""
+    node: str = ""
+    nodes: str = ""
 
 
 _DIALECTS = (
-    _Dialect("RANK", "WORLD_SIZE", ("LOCAL_RANK",), ("LOCAL_WORLD_SIZE",), ("GROUP_RANK",), ("GROUP_WORLD_SIZE",)),
+    # torchrun
     _Dialect(
-        "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_SIZE",
-        ("OMPI_COMM_WORLD_LOCAL_RANK",),
-        ("OMPI_COMM_WORLD_LOCAL_SIZE",),
+        rank="RANK",
+        world="WORLD_SIZE",
+        local_rank="LOCAL_RANK",
+        local_world="LOCAL_WORLD_SIZE",
+        node="GROUP_RANK",
+        nodes="GROUP_WORLD_SIZE",
     ),
-    _Dialect("PMI_RANK", "PMI_SIZE", ("MPI_LOCALRANKID",), ("MPI_LOCALNRANKS",)),
+    # Open MPI
     _Dialect(
-        "MV2_COMM_WORLD_RANK",
-        "MV2_COMM_WORLD_SIZE",
-        ("MV2_COMM_WORLD_LOCAL_RANK",),
-        ("MV2_COMM_WORLD_LOCAL_SIZE",),
+        rank="OMPI_COMM_WORLD_RANK",
+        world="OMPI_COMM_WORLD_SIZE",
+        local_rank="OMPI_COMM_WORLD_LOCAL_RANK",
+        local_world="OMPI_COMM_WORLD_LOCAL_SIZE",
     ),
+    # Intel MPI and MPICH
+    _Dialect(rank="PMI_RANK", world="PMI_SIZE", local_rank="MPI_LOCALRANKID", local_world="MPI_LOCALNRANKS"),
+    # MVAPICH
     _Dialect(
-        "SLURM_PROCID",
-        "SLURM_STEP_NUM_TASKS",
-        ("SLURM_LOCALID",),
-        (),
-        ("SLURM_NODEID",),
-        ("SLURM_STEP_NUM_NODES",),
+        rank="MV2_COMM_WORLD_RANK",
+        world="MV2_COMM_WORLD_SIZE",
+        local_rank="MV2_COMM_WORLD_LOCAL_RANK",
+        local_world="MV2_COMM_WORLD_LOCAL_SIZE",
+    ),
+    # Slurm
+    _Dialect(
+        rank="SLURM_PROCID",
+        world="SLURM_STEP_NUM_TASKS",
+        local_rank="SLURM_LOCALID",
+        node="SLURM_NODEID",
+        nodes="SLURM_STEP_NUM_NODES",
     ),
 )
 
@@ -104,28 +115,28 @@ def detect(env: Mapping[str, str]) -> Topology:
 
 
 def _read(dialect: _Dialect, env: Mapping[str, str]) -> Topology:
-    rank, world = _number(env, dialect.rank), _number(env, dialect.world)
-    nodes = _first(env, dialect.nodes)
-    local_world = _first(env, dialect.local_world)
-    if local_world is None:
-        local_world = world // nodes if nodes and world % nodes == 0 else world
-    local_rank = _first(env, dialect.local_rank)
-    if local_rank is None:
-        local_rank = rank % local_world
-    if nodes is None:
-        nodes = max(1, -(-world // local_world))
-    node = _first(env, dialect.node) if dialect.nodes else None
-    if node is None:
-        node = min(rank // local_world, nodes - 1)
-    return Topology(rank=rank, world=world, local_rank=local_rank, local_world=local_world, node=node, nodes=nodes)
+    rank, world = _number(env, dialect.rank, 0), _number(env, dialect.world, 1)
+    nodes = _number(env, dialect.nodes, 0)
+    even = nodes > 0 and world % nodes == 0
+    local_world = _number(env, dialect.local_world, world // nodes if even else world)
+    per_node = max(1, local_world)
+    nodes = nodes or max(1, -(-world // per_node))
+    return Topology(
+        rank=rank,
+        world=world,
+        local_rank=_number(env, dialect.local_rank, rank % per_node),
+        local_world=local_world,
+        node=_number(env, dialect.node, min(rank // per_node, nodes - 1)),
+        nodes=nodes,
+    )
 
 
-def _first(env: Mapping[str, str], names: tuple[str, ...]) -> int | None:
-    return next((_number(env, name) for name in names if env.get(name)), None)
-
-
-def _number(env: Mapping[str, str], name: str) -> int:
+def _number(env: Mapping[str, str], name: str, default: int) -> int:
+    """The whole number in a variable; `default` where it is unset or the starter has no such variable."""
+    text = env.get(name)
+    if not text:
+        return default
     try:
-        return int(env[name])
+        return int(text)
     except ValueError:
-        raise ConfigError(f"The environment variable {name} is {env[name]!r}.", "It must be a whole number.") from None
+        raise ConfigError(f"The environment variable {name} is {text!r}.", "It must be a whole number.") from None

@@ -30,7 +30,7 @@ def run(command: Command, env: Mapping[str, str]) -> None:
     piped = not sys.stderr.isatty()
     child = subprocess.Popen(command.argv, env={**env, **command.env}, stderr=subprocess.PIPE if piped else None)
     tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
-    with _SignalsGoTo(child):
+    with child, _SignalsGoTo(child):
         if child.stderr is not None:
             _copy(child.stderr, tail)
         status = child.wait()

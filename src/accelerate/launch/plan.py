@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from accelerate.errors import ConfigError, DeviceError, LaunchError
 from accelerate.machine.facts import Accelerator, DefaultDevice, Machine, default_device
 from accelerate.settings.knob import Knob, Value
-from accelerate.settings.sections import PROCESSES, Settings, knob_named, knobs, value_of
+from accelerate.settings.sections import COMPILE, PROCESSES, Settings, knob_named, knobs, value_of
 from accelerate.settings.sources import DEFAULT, Kind, Origin, Provenance
 
 
@@ -70,7 +70,7 @@ def plan(settings: Settings, provenance: Provenance, machine: Machine, target: T
         DeviceError: A device that is not there, or a precision that the device lacks.
         LaunchError: Several processes.
     """
-    chosen = default_device(machine, settings.device.cpu)
+    chosen = _device(settings, machine)
     _check_device(settings, provenance, machine)
     gpus = _visible_gpus(settings, provenance, machine, chosen)
     _check_one_process(settings, provenance)
@@ -93,8 +93,15 @@ def plan(settings: Settings, provenance: Provenance, machine: Machine, target: T
     )
 
 
+def _device(settings: Settings, machine: Machine) -> DefaultDevice:
+    named = settings.device.torch_device
+    if named and not settings.device.cpu:
+        return DefaultDevice(kind=named.partition(":")[0], why="the environment names it")
+    return default_device(machine, settings.device.cpu)
+
+
 def _label(one: Knob) -> str:
-    return one.flag or one.key
+    return one.flag or one.key or one.env
 
 
 def _said(name: str, provenance: Provenance) -> str:
@@ -163,11 +170,20 @@ def _check_one_process(settings: Settings, provenance: Provenance) -> None:
     ]
     for name, yes, what in asked:
         if yes:
+            said = _said(name, provenance)
             raise LaunchError(
-                f"{_said(name, provenance)} asks for {what}, but this version runs one process on one device.",
-                fix="Use --num_processes 1 and --num_machines 1, without --multi_gpu, --use_fsdp and "
-                "--use_parallelism_config.",
+                f"{said} asks for {what}, but this version runs one process on one device.",
+                fix=_one_process_fix(name, provenance[name].kind),
             )
+
+
+def _one_process_fix(name: str, kind: Kind) -> str:
+    one = knob_named(name)
+    if name == "processes.distributed_type":
+        return f"Set {one.key} to NO there; accelerate config does."
+    if one.kind is bool:
+        return "Leave it out."
+    return f"Use {one.flags[0]} 1." if kind is Kind.FLAG else f"Use {one.flags[0]} 1, or set it to 1 there."
 
 
 def _check_precision(settings: Settings, provenance: Provenance, machine: Machine, chosen: DefaultDevice) -> None:
@@ -228,15 +244,22 @@ def _warnings(settings: Settings, provenance: Provenance, machine: Machine, chos
     if settings.device.mps_fallback and chosen.kind != "mps":
         yield f"{_said('device.mps_fallback', provenance)} has no effect on {chosen.kind}: it belongs to mps."
     yield from _gpu_warnings(settings, provenance, machine, chosen)
-    idle = [
-        one.flags[0]
-        for one in knobs()
-        if one.group == PROCESSES
-        and provenance[one.name].kind is Kind.FLAG
-        and value_of(settings, one.name) != one.default
+    if settings.processes.enable_cpu_affinity:
+        yield f"{_said('processes.enable_cpu_affinity', provenance)} has no effect in this version."
+    yield from _idle_warnings(settings, provenance)
+
+
+def _idle_warnings(settings: Settings, provenance: Provenance) -> Iterator[str]:
+    given = [
+        one for one in knobs() if provenance[one.name].kind is Kind.FLAG and value_of(settings, one.name) != one.default
     ]
+    affinity = knob_named("processes.enable_cpu_affinity")
+    idle = [one.flags[0] for one in given if one.group == PROCESSES and one is not affinity]
     if idle:
         yield f"{', '.join(idle)}: no effect with one process."
+    idle = [one.flags[0] for one in given if one.group == COMPILE]
+    if idle and settings.compile.backend == "no":
+        yield f"{', '.join(idle)}: no effect without {knob_named('compile.backend').flags[0]}."
 
 
 def _asked_for_cpu(origin: Origin) -> str:

@@ -74,6 +74,13 @@ class DeviceSection:
             when=_on_mps,
         ),
     )
+    torch_device: str | None = knob(
+        None,
+        kind=str,
+        env="ACCELERATE_TORCH_DEVICE",
+        group=DEVICE,
+        help="The device by its PyTorch name, as in mps or cuda:1.",
+    )
     gpu_ids: str | None = knob(
         None,
         kind=str,
@@ -272,7 +279,7 @@ class ProcessesSection:
         flag="enable_cpu_affinity",
         key="enable_cpu_affinity",
         group=PROCESSES,
-        help="Tie each process to the CPU cores near its GPU (NVIDIA only).",
+        help="Tie each process to the CPU cores near its GPU (not in this version).",
     )
 
 

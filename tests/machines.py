@@ -9,9 +9,7 @@ from pathlib import Path
 from accelerate.machine.probe import Source
 
 GIB = 2**30
-MPS_FRAMEWORK = (
-    b"/System/Library/Frameworks/MetalPerformanceShadersGraph.framework/MetalPerformanceShadersGraph\0"
-)
+MPS_FRAMEWORK = b"/System/Library/Frameworks/MetalPerformanceShadersGraph.framework/MetalPerformanceShadersGraph\0"
 
 
 def dylib(mps: bool, macos: tuple[int, int]) -> bytes:
@@ -21,9 +19,7 @@ def dylib(mps: bool, macos: tuple[int, int]) -> bytes:
         name = MPS_FRAMEWORK.ljust(-(-len(MPS_FRAMEWORK) // 8) * 8, b"\0")
         commands.append(struct.pack("<6I", 0x80000018, 24 + len(name), 24, 2, 0, 0) + name)
     body = b"".join(commands)
-    return (
-        struct.pack("<8I", 0xFEEDFACF, 0x100000C, 0, 6, len(commands), len(body), 0, 0) + body + b"code" * 9
-    )
+    return struct.pack("<8I", 0xFEEDFACF, 0x100000C, 0, 6, len(commands), len(body), 0, 0) + body + b"code" * 9
 
 
 def install_torch(

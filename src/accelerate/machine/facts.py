@@ -156,9 +156,7 @@ def mps_accelerator(
     reason = _mps_obstacle(macos, python, torch)
     built = torch is not None and torch.mps_built
     available = False if reason else (True if built else None)
-    return Accelerator(
-        kind="mps", count=1, name=f"{chip or 'Apple'} GPU", available=available, why_not=reason
-    )
+    return Accelerator(kind="mps", count=1, name=f"{chip or 'Apple'} GPU", available=available, why_not=reason)
 
 
 def _mps_obstacle(macos: tuple[int, int] | None, python: PythonFacts, torch: TorchFacts | None) -> str:
@@ -182,9 +180,7 @@ def _mps_obstacle(macos: tuple[int, int] | None, python: PythonFacts, torch: Tor
     return ""
 
 
-def cuda_accelerator(
-    present: int, visible: int, hidden_by: str, name: str, torch: TorchFacts | None
-) -> Accelerator:
+def cuda_accelerator(present: int, visible: int, hidden_by: str, name: str, torch: TorchFacts | None) -> Accelerator:
     """Judge whether CUDA can be used.
 
     Args:
@@ -201,9 +197,7 @@ def cuda_accelerator(
     elif torch is None:
         reason = "PyTorch is not installed for this Python; run: pip install torch"
     elif torch.cuda is None:
-        reason = (
-            f"this PyTorch ({torch.version}, {torch.path}) was built without CUDA; install one that has it"
-        )
+        reason = f"this PyTorch ({torch.version}, {torch.path}) was built without CUDA; install one that has it"
     else:
         reason = ""
     return Accelerator(kind="cuda", count=visible, name=name, available=not reason, why_not=reason)

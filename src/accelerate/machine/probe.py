@@ -100,9 +100,7 @@ def _probe_mac(source: Source) -> Machine:
     arch = "arm64" if silicon else source.arch
     chip = _text(source.sysctl("machdep.cpu.brand_string"))
     version = _text(source.sysctl("kern.osproductversion"))
-    python = PythonFacts(
-        version=source.python, arch=source.arch, executable=source.executable, translated=translated
-    )
+    python = PythonFacts(version=source.python, arch=source.arch, executable=source.executable, translated=translated)
     torch = read_torch(source.torch, mac=True)
     return Machine(
         os="macOS",

@@ -72,9 +72,7 @@ def test_mps_is_judged_with_a_reason(
         (2, 1, TorchFacts(version="2.14.1", cuda="13.0"), ""),
     ],
 )
-def test_cuda_is_judged_with_a_reason(
-    present: int, visible: int, torch: TorchFacts | None, says: str
-) -> None:
+def test_cuda_is_judged_with_a_reason(present: int, visible: int, torch: TorchFacts | None, says: str) -> None:
     found = cuda_accelerator(present, visible, "CUDA_VISIBLE_DEVICES=''", "NVIDIA H200", torch)
     assert found.available is not bool(says)
     assert says in found.why_not
@@ -101,9 +99,7 @@ def test_a_device_that_may_work_is_tried() -> None:
 def test_a_device_that_cannot_be_used_is_told_apart_from_one_that_is_not_there() -> None:
     broken = Accelerator(kind="mps", count=1, available=False, why_not="torch is odd")
     absent = Accelerator(kind="cuda", count=0, available=False, why_not="no GPU")
-    assert default_device(machine(broken)) == DefaultDevice(
-        kind="cpu", why="torch is odd", unused="torch is odd"
-    )
+    assert default_device(machine(broken)) == DefaultDevice(kind="cpu", why="torch is odd", unused="torch is odd")
     assert default_device(machine(absent)) == DefaultDevice(kind="cpu", why="no GPU")
 
 

@@ -102,7 +102,7 @@ def run(arguments: list[str]) -> NoReturn:
         # The reader has gone, as in `accelerate --help | head -1`. Python flushes at exit, and must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
-    sys.exit(status)
+    sys.exit(status or 0)
 
 
 def _fail(message: str, status: int) -> int:

@@ -79,7 +79,8 @@ def check(target: Target) -> None:
             raise ConfigError(f"There is no program {target.name!r} that can be run.")
     elif target.how == "script" and target.name != "-":
         if not path.exists():
-            raise ConfigError(f"There is no script {target.name!r} (in {Path.cwd()}).")
+            place = "" if path.is_absolute() else " in the current folder"
+            raise ConfigError(f"There is no script {target.name!r}{place}.")
         if path.is_dir() and not (path / "__main__.py").is_file():
             raise ConfigError(f"{target.name!r} is a folder, not a script.", "It has no __main__.py.")
 

@@ -110,7 +110,7 @@ def test_a_mac_without_mps_says_why(tmp_path: Path, why: str, source: dict[str, 
 
 
 def test_fallback_is_set_gently_and_only_on_mps(mac: Machine, box: Machine) -> None:
-    asked = {"device.mps_fallback": True}
+    asked: dict[str, object] = {"device.mps_fallback": True}
     made = make(mac, asked)
     assert made.gentle_variables == {"PYTORCH_ENABLE_MPS_FALLBACK": "1"}
     assert made.variables == {"ACCELERATE_MPS_FALLBACK": "true"}

@@ -31,9 +31,14 @@ def reports() -> tuple[dict[str, Any], dict[str, Any]]:
     return run_both(_SCRIPT)
 
 
-@pytest.mark.parametrize("name", training_loops.SCENARIOS)
+@pytest.mark.parametrize("name", sorted(set(training_loops.SCENARIOS) - {"resuming_with_dropout"}))
 def test_same_bits(name: str, reports: tuple[dict[str, Any], dict[str, Any]]) -> None:
     peer, ours = (report[name] for report in reports)
     assert "failed" not in peer, peer["failed"]
     assert "failed" not in ours, ours["failed"]
     assert ours == peer
+
+
+def test_resuming_changes_nothing_also_with_dropout(reports: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    peer, ours = reports
+    assert ours["resuming_with_dropout"] == peer["uninterrupted_with_dropout"]

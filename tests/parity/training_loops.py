@@ -344,9 +344,9 @@ def loop_that_sets_the_flag() -> Report:
     return {"losses": losses, "weights": state(model), "end": accelerator.gradient_state.end_of_dataloader}
 
 
-def _resumable(accelerator: Accelerator) -> tuple[Any, ...]:
+def _resumable(accelerator: Accelerator, dropout: float) -> tuple[Any, ...]:
     set_seed(42)
-    model = mlp(dropout=0.4)
+    model = mlp(dropout)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
     schedule = falling(optimizer)
     loader = DataLoader(numbers(32, 4), batch_size=4)
@@ -370,21 +370,39 @@ def _run(accelerator: Accelerator, parts: tuple[Any, ...], batches: Any, stop_af
     return losses
 
 
+def _two_epochs(dropout: float, save_after: int | None = None) -> Report:
+    """Train for two epochs of 8 batches, with a new Accelerator after `save_after` batches if that is given."""
+    accelerator = fresh(gradient_accumulation_steps=2)
+    parts = _resumable(accelerator, dropout)
+    losses = _run(accelerator, parts, parts[2], stop_after=save_after or 8)
+    if save_after is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            accelerator.save_state(folder)
+            accelerator = fresh(gradient_accumulation_steps=2)
+            parts = _resumable(accelerator, dropout)
+            torch.rand(5)
+            accelerator.load_state(folder)
+        losses += _run(accelerator, parts, skip_first_batches(parts[2], save_after), stop_after=8)
+    losses += _run(accelerator, parts, parts[2], stop_after=8)
+    return {"losses": losses, "weights": state(parts[0]), "rate": parts[3].get_last_lr()}
+
+
 @scenario
 def resuming() -> Report:
     """Save in the middle of an epoch, load in a new Accelerator, and go on."""
-    with tempfile.TemporaryDirectory() as folder:
-        accelerator = fresh(gradient_accumulation_steps=2)
-        parts = _resumable(accelerator)
-        before = _run(accelerator, parts, parts[2], stop_after=4)
-        accelerator.save_state(folder)
-        accelerator = fresh(gradient_accumulation_steps=2)
-        parts = _resumable(accelerator)
-        torch.rand(5)
-        accelerator.load_state(folder)
-        after = _run(accelerator, parts, skip_first_batches(parts[2], 4), stop_after=99)
-        after += _run(accelerator, parts, parts[2], stop_after=99)
-    return {"before": before, "after": after, "weights": state(parts[0]), "rate": parts[3].get_last_lr()}
+    return _two_epochs(dropout=0.0, save_after=4)
+
+
+@scenario
+def uninterrupted_with_dropout() -> Report:
+    """Train a model with dropout at one go."""
+    return _two_epochs(dropout=0.4)
+
+
+@scenario
+def resuming_with_dropout() -> Report:
+    """The same with a checkpoint in the middle of an epoch. The peer draws other random numbers afterwards."""
+    return _two_epochs(dropout=0.4, save_after=4)
 
 
 @scenario
@@ -423,7 +441,7 @@ def operations() -> Report:
         mine = list(part)
     return {
         "gather": accelerator.gather({"x": tensor, "y": [tensor[0]]}),
-        "sum": accelerator.reduce(tensor, reduction="sum", scale=0.5),
+        "sum": accelerator.reduce(tensor, reduction="sum"),
         "mean": accelerator.reduce(tensor, reduction="mean"),
         "pad": accelerator.pad_across_processes(tensor, dim=1, pad_index=-1),
         "mine": mine,

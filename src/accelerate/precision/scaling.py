@@ -30,7 +30,7 @@ def scaled_step(
     scale_before = scaler.get_scale() if skips_inside else 0.0
     handle = optimizer.register_step_post_hook(note)
     try:
-        scaler.step(optimizer, closure) if closure is not None else scaler.step(optimizer)
+        scaler.step(optimizer, **({} if closure is None else {"closure": closure}))
         scaler.update()
     finally:
         handle.remove()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from accelerate.errors import ConfigError
 from accelerate.plugins.base import KwargsHandler
 from accelerate.plugins.enums import DynamoBackend
-
-if TYPE_CHECKING:
-    from accelerate.settings.sections import CompileSection
 
 
 @dataclass
@@ -44,19 +41,6 @@ class TorchDynamoPlugin(KwargsHandler):
         """Turn names into members."""
         if self.backend is not None:
             self.backend = _backend(str(self.backend))
-
-    def over(self, section: CompileSection) -> TorchDynamoPlugin:
-        """Return a plugin that takes from `section` what this one does not say."""
-        return replace(
-            self,
-            backend=self.backend or section.backend,
-            mode=self.mode or section.mode,
-            fullgraph=section.fullgraph if self.fullgraph is None else self.fullgraph,
-            dynamic=(section.dynamic or None) if self.dynamic is None else self.dynamic,
-            use_regional_compilation=(
-                section.regional if self.use_regional_compilation is None else self.use_regional_compilation
-            ),
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return every field, the backend by its lower-case name, and defaults for what was not said."""

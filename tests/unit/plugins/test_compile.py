@@ -7,7 +7,6 @@ import pytest
 from accelerate.errors import ConfigError
 from accelerate.plugins.compile import TorchDynamoPlugin
 from accelerate.plugins.enums import DynamoBackend
-from accelerate.settings.sections import CompileSection
 
 
 @pytest.mark.parametrize("backend", ["inductor", "INDUCTOR", DynamoBackend.INDUCTOR])
@@ -37,22 +36,3 @@ def test_regional_compilation_is_ours_to_do() -> None:
 def test_an_unknown_backend_is_named_with_what_is_known() -> None:
     with pytest.raises(ConfigError, match=r"'inducer'.*inductor"):
         TorchDynamoPlugin(backend="inducer")
-
-
-def test_what_the_plugin_leaves_open_comes_from_the_settings() -> None:
-    section = CompileSection(backend="inductor", mode="max-autotune", dynamic=True, regional=True)
-    assert TorchDynamoPlugin().over(section) == TorchDynamoPlugin(
-        backend="inductor", mode="max-autotune", fullgraph=False, dynamic=True, use_regional_compilation=True
-    )
-
-
-def test_what_the_plugin_says_wins() -> None:
-    said = TorchDynamoPlugin(
-        backend="no", mode="default", fullgraph=False, dynamic=False, use_regional_compilation=False
-    )
-    section = CompileSection(backend="inductor", mode="max-autotune", fullgraph=True, dynamic=True, regional=True)
-    assert said.over(section) == said
-
-
-def test_shapes_are_left_to_torch_unless_the_settings_say_that_they_change() -> None:
-    assert TorchDynamoPlugin().over(CompileSection()).dynamic is None

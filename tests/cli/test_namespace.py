@@ -17,7 +17,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
     ["--", "-", "-m", "--cpu", "--num_processes", "--help", "-h", "--unknown=1", "-q"]
 )
 HEADS = st.sampled_from(
-    [[], ["--cpu"], ["-m"], ["--num-processes", "1", "-q"], ["--mixed_precision=no"], ["--tee", "3"]]
+    [list[str](), ["--cpu"], ["-m"], ["--num-processes", "1", "-q"], ["--mixed_precision=no"], ["--tee", "3"]]
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import signal
 import subprocess
@@ -41,9 +42,10 @@ def run(command: Command, env: Mapping[str, str]) -> None:
 
 def _copy(source: IO[bytes], tail: deque[bytes]) -> None:
     """Pass on what the child writes to stderr as it comes, and keep the last lines."""
+    text = codecs.getincrementaldecoder("utf-8")(errors="replace")
     line = b""
     while chunk := os.read(source.fileno(), 65536):
-        sys.stderr.write(chunk.decode(errors="replace"))
+        sys.stderr.write(text.decode(chunk))
         sys.stderr.flush()
         *complete, line = (line + chunk).splitlines(keepends=True)[-_TAIL_LINES:] or [b""]
         tail.extend(complete)
@@ -72,5 +74,6 @@ class _SignalsGoTo:
 
     def __exit__(self, *error: object) -> None:
         if self.main:
-            signal.signal(signal.SIGTERM, self.before[0])
-            signal.signal(signal.SIGINT, self.before[1])
+            # None stands for a handler that C code has set, and that Python cannot put back.
+            signal.signal(signal.SIGTERM, self.before[0] or signal.SIG_DFL)
+            signal.signal(signal.SIGINT, self.before[1] or signal.SIG_DFL)

@@ -156,7 +156,11 @@ def _check_one_process(settings: Settings, provenance: Provenance) -> None:
     several = settings.processes
     kind = several.distributed_type
     asked = [
-        ("processes.num_processes", several.num_processes > 1, f"{several.num_processes} processes"),
+        (
+            "processes.num_processes",
+            several.num_processes > 1 and not _undone_by_file(settings, provenance),
+            f"{several.num_processes} processes",
+        ),
         ("processes.num_machines", several.num_machines > 1, f"{several.num_machines} machines"),
         ("processes.multi_gpu", several.multi_gpu, "a process for each GPU"),
         ("processes.use_fsdp", several.use_fsdp, "a model shared between processes"),
@@ -175,6 +179,16 @@ def _check_one_process(settings: Settings, provenance: Provenance) -> None:
                 f"{said} asks for {what}, but this version runs one process on one device.",
                 fix=_one_process_fix(name, provenance[name].kind),
             )
+
+
+def _undone_by_file(settings: Settings, provenance: Provenance) -> bool:
+    """Whether a file gives a number of processes, and says in another line that the run is not distributed.
+
+    Files for one GPU are often copies of files for several in which only that line was changed.
+    """
+    several = settings.processes
+    origins = {provenance[f"processes.{name}"].kind for name in ("num_processes", "distributed_type")}
+    return several.num_processes > 1 and several.distributed_type == "no" and origins == {Kind.FILE}
 
 
 def _one_process_fix(name: str, kind: Kind) -> str:
@@ -244,6 +258,9 @@ def _warnings(settings: Settings, provenance: Provenance, machine: Machine, chos
     if settings.device.mps_fallback and chosen.kind != "mps":
         yield f"{_said('device.mps_fallback', provenance)} has no effect on {chosen.kind}: it belongs to mps."
     yield from _gpu_warnings(settings, provenance, machine, chosen)
+    if _undone_by_file(settings, provenance):
+        said, kind = _said("processes.num_processes", provenance), knob_named("processes.distributed_type").key
+        yield f"{said} is {settings.processes.num_processes}, but {kind} there is NO: running one process."
     if settings.processes.enable_cpu_affinity:
         yield f"{_said('processes.enable_cpu_affinity', provenance)} has no effect in this version."
     yield from _idle_warnings(settings, provenance)

@@ -66,3 +66,15 @@ def test_handlers_are_put_back() -> None:
     before = (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT))
     run(python("pass"), os.environ)
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_letters_of_several_bytes_survive_being_cut(capfd: pytest.CaptureFixture[str]) -> None:
+    code = (
+        "import os, time\n"
+        "data = 'ü'.encode()\n"
+        "os.write(2, data[:1])\n"
+        "time.sleep(0.2)\n"
+        "os.write(2, data[1:])\n"
+    )  # fmt: skip
+    run(python(code), os.environ)
+    assert capfd.readouterr().err == "ü"

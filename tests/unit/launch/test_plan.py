@@ -164,6 +164,17 @@ def test_one_process_of_a_file_for_several_gpus_is_fine(cluster: Machine) -> Non
     assert make(cluster, {"processes.num_processes": "1"}, file).processes == 1
 
 
+def test_a_file_that_undoes_its_own_number_of_processes(box: Machine) -> None:
+    file: dict[str, object] = {"processes.num_processes": 8, "processes.distributed_type": "NO"}
+    made = make(box, file=file)
+    assert made.processes == 1
+    assert made.warnings == (f"num_processes in {FILE} is 8, but distributed_type there is NO: running one process.",)
+    with pytest.raises(LaunchError, match="--num_processes asks for 2"):
+        make(box, {"processes.num_processes": "2"}, file)
+    with pytest.raises(LaunchError, match="asks for 8"):
+        make(box, file={"processes.num_processes": 8})
+
+
 @pytest.mark.parametrize(
     ("flags", "file", "message"),
     [

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from io import StringIO
-from typing import TYPE_CHECKING
 
 import pytest
 
 from accelerate import progress, runtime
 from accelerate.errors import ConfigError
 from accelerate.topology import Topology
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(autouse=True)
-def _stop() -> Iterator[None]:
-    yield
-    runtime.stop()
 
 
 def test_the_first_process_shows_it() -> None:

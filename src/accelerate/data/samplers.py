@@ -26,9 +26,6 @@ class SeedableRandomSampler(RandomSampler):
         data_seed: The seed; None takes over that of torch's generator.
     """
 
-    # Checkpoints hold this class by its public name, so that they can be read wherever that name exists.
-    __module__ = "accelerate.data_loader"
-
     def __init__(
         self,
         data_source: Sized,

@@ -74,10 +74,12 @@ def update(of_group: Path | None, config_file: Path | None) -> None:
     """Rewrite an older configuration file in today's form; the old one is kept beside it as .bak."""
     path = _existing(config_file or of_group)
     loaded = files.load(path)
-    settings = build(files.check(loaded))
+    values = files.check(loaded)
+    if values.get("processes.distributed_type") == "mps":
+        values["processes.distributed_type"] = "no"  # one process; the GPU of a Mac needs no word any more
     _check_nothing_lost(path)
     backup = _keep(path)
-    files.save(settings, path)
+    files.save(build(values), path)
     click.echo(f"Wrote {path}. The old file is {backup}.")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -96,29 +97,37 @@ def test_an_earlier_answer_that_does_not_fit_is_not_offered(a_server: Machine) -
     assert answers["precision.mixed_precision"] == "no"
 
 
-@pytest.mark.parametrize("name", ["device.cpu", "precision.mixed_precision", "training.gradient_accumulation_steps"])
-def test_a_person_is_asked_by_the_type_of_the_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken: list[str] = []
-
-    def confirm(text: str, default: bool) -> bool:
-        spoken.append("confirm")
-        return True
-
-    def choose(text: str, choices: tuple[str, ...], default: str) -> str:
-        spoken.append("choose")
-        return "bf16"
-
-    monkeypatch.setattr("accelerate.cli.ui.confirm", confirm)
-    monkeypatch.setattr("accelerate.cli.ui.choose", choose)
-    monkeypatch.setattr("accelerate.cli.ui.ask", lambda text, default, parse: [spoken.append("ask"), parse("4")][1])
+def question(name: str) -> Asked:
     one = knob_named(name)
-    answer = ask_person(Asked(knob=one, text="?", offered=one.choices, default=one.default))
-    assert (spoken, answer) in [(["confirm"], True), (["choose"], "bf16"), (["ask"], 4)]
-    assert type(answer) is one.kind
+    return Asked(knob=one, text="How?", offered=one.choices, default=one.default)
 
 
-def test_a_number_out_of_range_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accelerate.cli.ui.ask", lambda text, default, parse: parse("0"))
-    one = knob_named("training.gradient_accumulation_steps")
-    with pytest.raises(ConfigError, match="must be 1 or more"):
-        ask_person(Asked(knob=one, text="?", offered=(), default=1))
+def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "answer"),
+    [
+        ("device.cpu", "yes", True),
+        ("device.cpu", "", False),
+        ("precision.mixed_precision", "bf16", "bf16"),
+        ("training.gradient_accumulation_steps", "4", 4),
+        ("training.gradient_accumulation_steps", "", 1),
+        ("training.gradient_accumulation_steps", "0\n2", 2),
+        ("processes.main_process_port", "", None),
+    ],
+)
+def test_a_person_answers_in_the_type_of_the_setting(
+    name: str, typed: str, answer: Value, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type_in(monkeypatch, typed + "\n")
+    given = ask_person(question(name))
+    assert given == answer
+    assert type(given) is type(answer)
+
+
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    type_in(monkeypatch, "")
+    with pytest.raises(ConfigError, match="input ended"):
+        ask_person(question("device.cpu"))

@@ -13,9 +13,9 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader
 from torch.utils.hooks import RemovableHandle
 
-from accelerate import memory, runtime, tracking
-from accelerate.checkpoint import weights
+from accelerate import memory, runtime, saving
 from accelerate.checkpoint import state as checkpoint_state
+from accelerate.checkpoint import weights
 from accelerate.checkpoint.commit import Writer
 from accelerate.checkpoint.state import Contents
 from accelerate.configured import Configured
@@ -43,6 +43,8 @@ from accelerate.precision.scaling import unscale_once
 from accelerate.settings.sections import Settings
 from accelerate.state import AcceleratorState, refuse_plugins
 from accelerate.strategies.base import Context
+from accelerate.tracking import registry as trackers
+from accelerate.tracking.base import GeneralTracker
 from accelerate.training.accumulation import GradientState, loss_divisor, next_batch
 from accelerate.training.optimizer import AcceleratedOptimizer
 from accelerate.training.scheduler import AcceleratedScheduler
@@ -145,8 +147,8 @@ class Accelerator(Unshared, Configured):
             self.dataloader_config.split_batches = split_batches
         self.step_scheduler_with_optimizer = step_scheduler_with_optimizer
         self.rng_types = rng_types if rng_types is not None else ["generator"]
-        self.log_with = tracking.filter_trackers(log_with, self.logging_dir)
-        self.trackers: list[tracking.GeneralTracker] = []
+        self.log_with = trackers.filter_trackers(log_with, self.logging_dir)
+        self.trackers: list[GeneralTracker] = []
         self._models: list[torch.nn.Module] = []
         self._optimizers: list[AcceleratedOptimizer] = []
         self._schedulers: list[AcceleratedScheduler] = []
@@ -410,7 +412,7 @@ class Accelerator(Unshared, Configured):
     # ----------------------------------------------------------------------------------------------- across processes
 
     def gather(self, tensor: Nested) -> Nested:
-        """Return the structure with the tensors of all ranks joined along their first dimension. Collective: all ranks."""
+        """Return the structure with the tensors of all ranks joined, in rank order. Collective: all ranks."""
         return self.runtime.collectives.gather(tensor)
 
     def gather_for_metrics(self, input_data: Any, use_gather_object: bool = False) -> Any:
@@ -610,13 +612,59 @@ class Accelerator(Unshared, Configured):
 
     def save(self, obj: Any, f: str | PathLike[str], safe_serialization: bool = False) -> None:
         """Write `obj` to the file `f`, on the main process only; on each machine's with `save_on_each_node`."""
-        if self._writer().shared:
-            weights.save(obj, Path(f), safe=safe_serialization)
+        saving.save(obj, f, self.project_configuration.save_on_each_node, safe_serialization)
 
     # ------------------------------------------------------------------------------------------------------- tracking
 
+    def init_trackers(
+        self, project_name: str, config: dict[str, Any] | None = None, init_kwargs: dict[str, Any] | None = None
+    ) -> None:
+        """Start the trackers that `log_with` names, on the main process.
 
-def _accumulation(steps: int, plugin: GradientAccumulationPlugin | None, settings: Settings) -> GradientAccumulationPlugin:
+        Args:
+            project_name: The name of the project or experiment.
+            config: Values that are logged once, as hyperparameters.
+            init_kwargs: Tracker name -> its own options.
+        """
+        trackers.finish(self.trackers)
+        self.trackers = trackers.start(
+            self.log_with,
+            project_name,
+            config,
+            init_kwargs,
+            logging_dir=self.logging_dir,
+            main=self.is_main_process,
+        )
+
+    def log(self, values: dict[str, Any], step: int | None = None, log_kwargs: dict[str, Any] | None = None) -> None:
+        """Log values with every tracker, on the main process.
+
+        Args:
+            values: Name -> value.
+            step: Number of the step they belong to.
+            log_kwargs: Tracker name -> its own options.
+        """
+        trackers.log(self.trackers, values, step, log_kwargs)
+
+    def get_tracker(self, name: str, unwrap: bool = False) -> Any:
+        """Return a started tracker by name; on other processes one that does nothing.
+
+        Args:
+            name: As in `log_with`.
+            unwrap: Whether the library's own object is returned.
+        """
+        return trackers.get(self.trackers, name, unwrap)
+
+    def end_training(self) -> None:
+        """Finish all trackers. Collective: all ranks."""
+        trackers.finish(self.trackers)
+        self.trackers = []
+        self.wait_for_everyone()
+
+
+def _accumulation(
+    steps: int, plugin: GradientAccumulationPlugin | None, settings: Settings
+) -> GradientAccumulationPlugin:
     if plugin is not None:
         if steps != 1:
             raise ConfigError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,7 @@ def show(logger: logging.Logger, level: str) -> None:
     logger.setLevel(level.upper())
     logger.root.setLevel(level.upper())
     if not any(isinstance(handler, _UntilConfigured) for handler in logger.handlers):
-        handler = _UntilConfigured()
+        handler = _UntilConfigured(sys.stderr)
         handler.setFormatter(logging.Formatter("%(levelname)s:%(name)s:%(message)s"))
         logger.addHandler(handler)
 
@@ -79,7 +80,7 @@ class MultiProcessAdapter(logging.LoggerAdapter[logging.Logger]):
         **kwargs: Any,
     ) -> None:
         """Log `msg` on the processes that the two extra keywords select. Collective with `in_order=True`: all ranks."""
-        kwargs.setdefault("stacklevel", 2)
+        kwargs.setdefault("stacklevel", 1)
         if in_order and not main_process_only:
             for rank in range(_speaker.world):
                 if rank == _speaker.rank:

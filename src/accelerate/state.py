@@ -39,9 +39,10 @@ class PartialState(ProcessControl):
         self.__dict__ = self._shared_state
         if not self.initialized:
             runtime.start({"device.cpu": True} if cpu else None)
-        elif cpu and self.device.type != "cpu":
+        elif cpu and self.runtime.backend.kind != "cpu":
             topic("state").warning(
-                "A run on %s was already going when cpu=True was said: the CPU is used from now on.", self.device
+                "A run on %s was already going when cpu=True was said: the CPU is used from now on.",
+                self.runtime.backend.kind,
             )
             runtime.move_to_cpu()
 
@@ -126,7 +127,7 @@ class AcceleratorState(PartialState):
             torch_tp_plugin=torch_tp_plugin,
             megatron_lm_plugin=megatron_lm_plugin,
         )
-        started = self.initialized and PartialState._shared_state
+        started = bool(self._shared_state) and runtime.running() is not None
         PartialState(cpu, **kwargs)
         self.__dict__ = self._shared_state
         if started:

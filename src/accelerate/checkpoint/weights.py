@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from accelerate.checkpoint import files, layout
-from accelerate.checkpoint.commit import ALONE, Writer, staged
+from accelerate.checkpoint.commit import ALONE, Writer, staged, write_file
 from accelerate.errors import CheckpointError, ConfigError
 from accelerate.log import topic
 
@@ -62,6 +62,20 @@ def save_model(
     ) as staging:
         if writer.shared:
             _write_shards(state_of(model), staging, max_shard_size, safe_serialization)
+
+
+def save(obj: Any, path: Path, *, safe: bool = False) -> None:
+    """Write `obj` to the file `path`, whole or not at all.
+
+    Args:
+        obj: Anything that can be pickled; with `safe` a mapping of names to tensors.
+        path: Replaced when it exists.
+        safe: Write it as safetensors.
+
+    Raises:
+        CheckpointError: It cannot be stored, or the file cannot be written.
+    """
+    write_file(path, lambda part: _write_safe(_without_ties(obj), part) if safe else files.write(part, obj))
 
 
 def write(model: nn.Module | State, folder: Path, item: int, *, safe: bool) -> None:
@@ -160,7 +174,11 @@ def _write_shards(state: dict[str, Any], folder: Path, max_shard_size: int | str
 def _write_file(state: State, path: Path) -> None:
     if path.suffix == ".bin":
         files.write(path, dict(state))
-        return
+    else:
+        _write_safe(state, path)
+
+
+def _write_safe(state: State, path: Path) -> None:
     strangers = [name for name, value in state.items() if not isinstance(value, torch.Tensor)]
     if strangers:
         raise CheckpointError(

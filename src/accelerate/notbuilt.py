@@ -30,6 +30,7 @@ _DEEPSPEED = "DeepSpeed"
 _MEGATRON = "Megatron-LM"
 _FP8 = "8-bit floating point training"
 _BNB = "bitsandbytes quantisation"
+_BY_HAND = "preparing a state for safetensors by hand (save_model and save_state do it)"
 _TPU = "training on TPUs"
 _PIPELINE = "pipeline parallel inference"
 _OFFLOAD_NAMES = (
@@ -63,7 +64,7 @@ AREAS = (
     Area(
         "accelerate.big_modeling",
         _BIG_MODELS,
-        "attach_layerwise_casting_hooks cpu_offload cpu_offload_with_hook disk_offload dispatch_model "
+        "attach_layerwise_casting_hooks check_device_map cpu_offload cpu_offload_with_hook disk_offload dispatch_model "
         "infer_auto_device_map init_empty_weights init_on_device load_checkpoint_and_dispatch",
     ),
     Area(
@@ -128,6 +129,7 @@ AREAS = (
     Area("accelerate.utils.offload", _BIG_MODELS, _OFFLOAD_NAMES),
     Area("accelerate.utils.operations", _DEEPSPEED, "GatheredParameters"),
     Area("accelerate.utils.operations", _PARALLEL, "copy_tensor_to_devices"),
+    Area("accelerate.utils.other", _BY_HAND, "clean_state_dict_for_safetensors"),
     Area("accelerate.utils.other", _DEEPSPEED, "compile_regions_deepspeed"),
     Area("accelerate.utils.other", _FSDP, "compile_regions_fsdp2 get_module_children_bottom_up"),
     Area("accelerate.utils.other", _PARALLEL, "get_model_tp_size model_has_dtensor"),

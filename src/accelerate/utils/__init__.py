@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
+from accelerate import lazy
 
-import lazy_loader
-
-from accelerate import notbuilt
-
-_find, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-
-def __getattr__(name: str) -> Any:
-    notbuilt.refuse(__name__, name)
-    return _find(name)
+__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)

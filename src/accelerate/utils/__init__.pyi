@@ -175,10 +175,13 @@ from .other import (
     has_compiled_regions as has_compiled_regions,
     is_compiled_module as is_compiled_module,
     is_port_in_use as is_port_in_use,
+    load as load,
     merge_dicts as merge_dicts,
     recursive_getattr as recursive_getattr,
+    save as save,
     tqdm as tqdm,
     wait_for_everyone as wait_for_everyone,
+    write_basic_config as write_basic_config,
 )
 from .random import (
     set_seed as set_seed,

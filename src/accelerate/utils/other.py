@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from accelerate import notbuilt
+from accelerate.commands.config.default import write_basic_config
 from accelerate.extras import (
     check_os_kernel,
     convert_bytes,
@@ -16,6 +17,7 @@ from accelerate.extras import (
 )
 from accelerate.ops import wait_for_everyone
 from accelerate.progress import tqdm
+from accelerate.saving import load, save
 from accelerate.training.compile import compile_regions, has_compiled_regions, is_compiled_module
 from accelerate.training.wrapping import extract_model_from_parallel
 
@@ -29,10 +31,13 @@ __all__ = [
     "has_compiled_regions",
     "is_compiled_module",
     "is_port_in_use",
+    "load",
     "merge_dicts",
     "recursive_getattr",
+    "save",
     "tqdm",
     "wait_for_everyone",
+    "write_basic_config",
 ]
 
 __getattr__ = partial(notbuilt.nothing, __name__)

@@ -33,7 +33,7 @@ def nothing_leaks() -> Iterator[None]:
 
 def _end_run() -> None:
     # Tests of the torch-free half must not pay for torch here.
-    loaded: dict[str, Any] = sys.modules  # pyrefly: ignore[bad-assignment]
+    loaded: dict[str, Any] = sys.modules
     if "accelerate.training.accumulation" in loaded:
         loaded["accelerate.training.accumulation"].GradientState._reset_state()
     if "accelerate.runtime" in loaded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from os import PathLike
@@ -50,7 +51,7 @@ from accelerate.training.optimizer import AcceleratedOptimizer
 from accelerate.training.scheduler import AcceleratedScheduler
 from accelerate.training.wrapping import extract_model_from_parallel, is_prepared, is_spread, mark_prepared
 
-_HANDLERS = {
+_HANDLERS: dict[type[KwargsHandler], str] = {
     AutocastKwargs: "autocast_handler",
     DistributedDataParallelKwargs: "ddp_handler",
     GradScalerKwargs: "scaler_handler",
@@ -154,8 +155,8 @@ class Accelerator(Unshared, Configured):
         self._schedulers: list[AcceleratedScheduler] = []
         self._dataloaders: list[Any] = []
         self._custom_objects: list[Any] = []
-        self._save_hooks: dict[int, Callable[..., Any]] = {}
-        self._load_hooks: dict[int, Callable[..., Any]] = {}
+        self._save_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self._load_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self._trigger = False
 
     @property
@@ -682,7 +683,7 @@ def _remember(known: list[Any], obj: Any) -> Any:
     return obj
 
 
-def _add_hook(hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+def _add_hook(hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle

@@ -20,6 +20,7 @@ from accelerate.launch import environment
 from accelerate.plugins.compile import TorchDynamoPlugin
 from accelerate.precision.base import Precision
 from accelerate.precision.full import FULL
+from accelerate.settings.resolve import Resolved
 from accelerate.settings.sections import Settings
 from accelerate.settings.sources import Provenance
 from accelerate.strategies.base import Strategy
@@ -80,12 +81,13 @@ def start(kwargs: Mapping[str, object] | None = None) -> Runtime:
             "This version trains with one process: several would each train a model of their own.",
             "Start one process.",
         )
-    backend, why = _choose_device(resolved.settings)
+    backend, why = _choose_device(resolved)
+    _warn_of_late_fallback(resolved, backend)
     runtime = Runtime(
         settings=resolved.settings,
         provenance=resolved.provenance,
         topology=position,
-        device=backend.claim(position.local_rank),
+        device=backend.claim(_device_index(resolved.settings, position)),
         backend=backend,
         device_why=why,
         collectives=Alone(),
@@ -119,19 +121,36 @@ def stop() -> None:
         sys.excepthook = sys.excepthook.previous
 
 
-def _choose_device(settings: Settings) -> tuple[DeviceBackend, str]:
-    wanted = environment.get("ACCELERATE_TORCH_DEVICE")
-    if settings.device.cpu or not wanted:
-        chosen = registry.choose(cpu=settings.device.cpu)
+def _choose_device(resolved: Resolved) -> tuple[DeviceBackend, str]:
+    wanted = resolved.settings.device.torch_device
+    if resolved.settings.device.cpu or not wanted:
+        chosen = registry.choose(cpu=resolved.settings.device.cpu)
         return chosen.backend, chosen.why
-    backend = registry.get(torch.device(wanted).type)
+    backend, origin = registry.get(wanted.split(":")[0]), resolved.provenance["device.torch_device"]
     found = backend.available()
     if not found.available:
         raise DeviceError(
-            f"The environment variable ACCELERATE_TORCH_DEVICE is {wanted!r}, but {found.why}.",
-            fix="Unset it to use the best device of this machine.",
+            f"The device is to be {wanted!r} (from {origin}), but {found.why}.",
+            fix=f"Unset {origin} to use the best device of this machine.",
         )
-    return backend, "ACCELERATE_TORCH_DEVICE asks for it"
+    return backend, f"{origin} asks for it"
+
+
+def _device_index(settings: Settings, position: Topology) -> int:
+    """Return the number of this process's device among those of its kind: `cuda:1` names one, else each has its own."""
+    named = (settings.device.torch_device or "").partition(":")[2]
+    return int(named) if named.isdigit() and not settings.device.cpu else position.local_rank
+
+
+def _warn_of_late_fallback(resolved: Resolved, backend: DeviceBackend) -> None:
+    variable = backend.traits.fallback_env
+    if resolved.settings.device.mps_fallback and variable and not environment.get(variable):
+        log.topic("devices").warning(
+            "The CPU fallback for operators is asked for (%s), but torch heeds it only when %s=1 is set before it "
+            "starts. Start the script with `accelerate launch --mps_fallback`.",
+            resolved.provenance["device.mps_fallback"],
+            variable,
+        )
 
 
 class _AdvisingHook:

@@ -167,10 +167,10 @@ class AcceleratorState(PartialState):
         """Whether models are sharded with FSDP2."""
         return False
 
-    deepspeed_plugin = None
-    fsdp_plugin = None
-    torch_tp_plugin = None
-    device_mesh = None
+    deepspeed_plugin: Any = None
+    fsdp_plugin: Any = None
+    torch_tp_plugin: Any = None
+    device_mesh: Any = None
 
     @classmethod
     def _reset_state(cls, reset_partial_state: bool = False) -> None:

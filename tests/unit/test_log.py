@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ def logger() -> Iterator[logging.Logger]:
     log.attach(log.Speaker())
 
 
-def _say(adapter: log.MultiProcessAdapter, rank: int, **kwargs: bool) -> None:
+def _say(adapter: log.MultiProcessAdapter, rank: int, **kwargs: Any) -> None:
     log.attach(log.Speaker(rank=rank, local_rank=rank, world=2))
     adapter.warning("from %d", rank, **kwargs)
 

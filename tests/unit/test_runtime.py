@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from accelerate import runtime
+from accelerate.devices.base import Traits
 from accelerate.errors import DeviceError, LaunchError
 from accelerate.launch import environment
 from accelerate.plugins.enums import DistributedType
@@ -57,9 +58,25 @@ def test_a_named_device_that_is_not_there_is_refused() -> None:
     with (
         registered(FakeBackend("xpu", why_not="no such card is in this machine")),
         environment.patch(accelerate_torch_device="xpu:0"),
-        pytest.raises(DeviceError, match=r"ACCELERATE_TORCH_DEVICE is 'xpu:0', but no such card .* Unset it"),
+        pytest.raises(
+            DeviceError,
+            match=r"'xpu:0' \(from ACCELERATE_TORCH_DEVICE\), but no such card .* Unset ACCELERATE_TORCH_DEVICE",
+        ),
     ):
         runtime.start()
+
+
+@pytest.mark.parametrize(("set_in_time", "warned"), [(None, True), ("1", False)])
+def test_a_fallback_that_comes_too_late_is_said(
+    set_in_time: str | None, warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    traits = Traits(kind="fake", collective="gloo", fallback_env="FAKE_FALLBACK")
+    with (
+        registered(FakeBackend(traits=traits)),
+        environment.patch(accelerate_mps_fallback="1", fake_fallback=set_in_time),
+    ):
+        runtime.start()
+    assert ("accelerate launch --mps_fallback" in caplog.text) is warned
 
 
 def test_one_of_several_processes_is_refused_rather_than_left_alone() -> None:

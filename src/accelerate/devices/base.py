@@ -31,6 +31,8 @@ class Traits:
     """Whether `non_blocking=True` is safe for a copy from pageable host memory."""
     visible_env: str | None = None
     """The environment variable that hides devices of this kind."""
+    fallback_env: str | None = None
+    """The variable that, set before torch starts, lets the CPU run operators that the kind lacks."""
     rng_key: str | None = None
     """The key of this kind's generator state in a checkpoint's random states; None: the host's generator serves."""
 

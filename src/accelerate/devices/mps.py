@@ -30,6 +30,7 @@ class MpsBackend(DeviceBackend):
             autocast_dtypes=frozenset({torch.float16, torch.bfloat16}),
             scaler=Version(torch.__version__).release >= _SCALER_SINCE.release,
             float64=False,
+            fallback_env=_FALLBACK_VARIABLE,
             rng_key="torch_mps_manual_seed",
         )
 

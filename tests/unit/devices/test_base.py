@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from typing import ClassVar
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from fake_device import FakeBackend
 class Spy(torch.Tensor):
     """A tensor that notes how it was asked to move."""
 
-    moves: list[bool]
+    moves: ClassVar[list[bool]]
 
     def to(self, *args: object, **kwargs: object) -> torch.Tensor:  # pyrefly: ignore
         type(self).moves.append(bool(kwargs.get("non_blocking", False)))

@@ -25,7 +25,8 @@ def _state(**options: Any) -> GradientState:
 
 def _walk(state: GradientState, batches: int) -> list[bool]:
     """Go through one loader of `batches` batches; returns for each whether optimizers would step."""
-    loader, steps = Loader(), []
+    loader = Loader()
+    steps: list[bool] = []
     state._add_dataloader(loader)
     for index in range(batches):
         loader.end_of_dataloader = index == batches - 1
@@ -66,7 +67,8 @@ def test_gradients_are_the_mean_over_each_window(num_steps: int, batches: int) -
         if state.sync_gradients:
             assert weight.grad is not None
             assert weight.grad.item() == pytest.approx(sum(window) / len(window), rel=1e-12)
-            weight.grad, window = None, []
+            weight.grad = None
+            window.clear()
     assert not window
 
 

@@ -86,7 +86,11 @@ def test_states_go_over_to_a_fresh_optimizer() -> None:
     assert torch.equal(restored["momentum_buffer"], torch.ones(2))
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda optimizer: pickle.loads(pickle.dumps(optimizer))])
+def _pickled(optimizer: AcceleratedOptimizer) -> AcceleratedOptimizer:
+    return pickle.loads(pickle.dumps(optimizer))
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, _pickled])
 def test_it_can_be_copied_and_pickled(duplicate: Any) -> None:
     weight, optimizer = _optimizer()
     weight.sum().backward()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from accelerate.plugins.handlers import AutocastKwargs
@@ -41,7 +43,7 @@ def test_a_users_own_forward_is_given_back() -> None:
     def mine(x: torch.Tensor) -> torch.Tensor:
         return x + 1
 
-    model.forward = mine
+    model.__dict__["forward"] = mine
     wrap_forward(model, BF16)
     restore_forward(model)
     assert model.forward is mine
@@ -57,7 +59,7 @@ def test_the_model_comes_out_of_what_is_around_it() -> None:
     model = torch.nn.Linear(1, 1)
     parallel = torch.nn.DataParallel(model)
     assert extract_model_from_parallel(parallel) is model
-    compiled = torch.compile(parallel, backend="eager")
+    compiled: Any = torch.compile(parallel, backend="eager")
     kept = extract_model_from_parallel(compiled)
     assert kept is compiled
     assert compiled._orig_mod is model

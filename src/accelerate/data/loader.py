@@ -119,7 +119,7 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
 
     def __iter__(self) -> Iterator[Any]:
         position = self._position
-        replay = position.begin(self._skipped)
+        replay = position.begin(self._skipped, goes_on=self._stateful is not None)
         self.set_epoch(position.epoch)
         self.begin()
         try:
@@ -166,7 +166,6 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
             self._replay_fetch()
         else:
             position.start = before
-        position.batches = self._skipped
         batches = iter(self.base_dataloader)
         for _ in range(self.skip_batches):
             next(batches, None)
@@ -178,10 +177,13 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
 
     def _replay_fetch(self) -> None:
         """Let the first batch be loaded with the random numbers that it was loaded with before the interruption."""
-        position, source = self._position, parts.batch_source(self.base_dataloader)
-        fetch = position.fetch
-        same_batch = fetch is not None and position.batches == self._skipped
-        if same_batch and self.num_workers == 0 and isinstance(source, SkipBatchSampler) and not self.skip_batches:
+        fetch, source = self._position.fetch, parts.batch_source(self.base_dataloader)
+        if (
+            fetch is not None
+            and self.num_workers == 0
+            and isinstance(source, SkipBatchSampler)
+            and not self.skip_batches
+        ):
             source.on_first = lambda: torch.default_generator.set_state(fetch)
 
     def _fetch(self, batches: Iterator[Any]) -> Any:

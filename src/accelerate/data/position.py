@@ -81,20 +81,25 @@ class Position:
             self.epoch = epoch
             self._rewind()
 
-    def begin(self, skip: int) -> bool:
+    def begin(self, skip: int, *, goes_on: bool = False) -> bool:
         """Begin an epoch without its first `skip` batches; return whether to draw the order of the saved epoch again.
 
-        That is so after a checkpoint, when batches are left out: the program goes on within the saved epoch. Otherwise
-        a new one begins. An epoch whose last batch was out is over, unless all of its batches are left out.
+        That is so after a checkpoint, when batches are left out, or when the loader `goes_on` by itself: the program
+        goes on within the saved epoch. Otherwise a new one begins. An epoch whose last batch was out is over, unless
+        all of its batches are left out.
         """
         loaded, self.loaded = self.loaded, False
-        if loaded and self.finished and skip < self.batches:
-            self.end()
-            return False
-        if loaded and skip > 0 and self.start is not None:
+        over = self.finished and skip < self.batches
+        if loaded and not over and self.start is not None and (skip > 0 or goes_on):
             self.finished = False
+            if not goes_on:
+                self.fetch = self.fetch if self.batches == skip else None
+                self.batches = skip
             return True
+        if loaded and over:
+            self.epoch += 1
         self._rewind()
+        self.batches = skip
         return False
 
     def end(self) -> None:

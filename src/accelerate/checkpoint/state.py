@@ -291,19 +291,23 @@ def _load_each(
 
 
 def _load_loader(folder: Path, item: int, loader: object) -> None:
+    """Bring a loader to its position; a file that another program wrote in its own form is passed over."""
     take = getattr(loader, "load_state_dict", None)
     path = folder / _loader_file(loader)(item)
     if take is None or not path.is_file():
         return
     if names := files.unsafe_names(path):
-        topic("checkpoint").warning(
-            "%s holds %s, which is not loaded as it could run code: loader %d starts with a new order.",
-            path,
-            ", ".join(names),
-            item,
-        )
+        _warn_of_order(path, item, f"it holds {', '.join(names)}, which could run code")
         return
-    take(files.read(path))
+    position = files.read(path)
+    try:
+        take(position)
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        _warn_of_order(path, item, f"its form is another one ({error!r})")
+
+
+def _warn_of_order(path: Path, item: int, why: str) -> None:
+    topic("checkpoint").warning("%s is not loaded, as %s: loader %d starts with a new order.", path, why, item)
 
 
 def _load_scaler(folder: Path, scaler: Stateful | None, options: Mapping[str, Any] | None) -> None:

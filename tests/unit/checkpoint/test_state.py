@@ -236,6 +236,22 @@ def test_a_sampler_that_was_pickled_whole_is_left_alone(tmp_path: Path, caplog: 
     assert states(after.dataloaders)[0] == position
 
 
+def test_a_position_in_another_form_is_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Picky(Loader):
+        """A loader that looks at what it gets."""
+
+        def load_state_dict(self, values: Any) -> None:
+            super().load_state_dict({"position": values["position"]})
+
+    state.save(tmp_path, training())
+    torch.save({"_snapshot": 1}, tmp_path / "sampler.bin")
+    after = training(dataloaders=[Picky(position=4)])
+    with caplog.at_level(logging.WARNING):
+        state.load(tmp_path, after)
+    assert "as its form is another one (KeyError('position')): loader 0 starts with a new order" in caplog.text
+    assert states(after.dataloaders) == [{"position": 4}]
+
+
 def test_a_scaler_that_was_not_saved_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     state.save(tmp_path, training(scaler=torch.amp.GradScaler("cpu", enabled=False)))
     assert not (tmp_path / "scaler.pt").exists()

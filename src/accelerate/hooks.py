@@ -6,4 +6,4 @@ from functools import partial
 
 from accelerate import notbuilt
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

@@ -9,4 +9,4 @@ from accelerate.launch.notebook import debug_launcher, notebook_launcher
 
 __all__ = ["debug_launcher", "notebook_launcher"]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

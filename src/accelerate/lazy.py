@@ -18,12 +18,15 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     """Return `__getattr__`, `__dir__` and `__all__` for a package.
 
     The stub beside `file` lists the names. Modules of the package are found too, so that `import accelerate` is enough
-    for `accelerate.utils.random`; what this version lacks is refused with the reason.
+    for `accelerate.utils.random`; what this version lacks is refused with the reason, see
+    `notbuilt`.
     """
     find, list_names, names = lazy_loader.attach_stub(package, file)
 
     def get(name: str) -> Any:
-        notbuilt.refuse(package, name)
+        stand_in = notbuilt.find(package, name)
+        if stand_in is not None:
+            return stand_in
         if name not in names and find_spec(f"{package}.{name}") is not None:
             return import_module(f"{package}.{name}")
         return find(name)

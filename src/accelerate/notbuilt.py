@@ -1,12 +1,16 @@
 """The names of the API that this version does not have, in one table.
 
-Taking one, also by `from ... import ...`, raises an `ImportError` that says so. What is built later moves out of the
-table; `tests/compat` keeps the table exact.
+Taking one, also by `from ... import ...`, raises an `ImportError` that says so. The names that other libraries take
+while they are being imported are the exception: those give a stand-in, which refuses when it is called, so that these
+libraries work as far as one device goes. What is built later moves out of the table; `tests/compat` keeps it exact.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, NoReturn
+from functools import cache
+from typing import Any, NamedTuple, NoReturn
+
+from accelerate.errors import ConfigError
 
 
 class Area(NamedTuple):
@@ -141,7 +145,61 @@ AREAS = (
     ),
 )
 
+# Taken at the top of a module by transformers, peft, diffusers, trl, sentence-transformers or optimum.
+NEEDED_BY_CLIENTS = frozenset(
+    {
+        "AlignDevicesHook",
+        "CpuOffload",
+        "ModelHook",
+        "add_hook_to_module",
+        "clean_device_map",
+        "compute_module_sizes",
+        "convert_file_size_to_int",
+        "cpu_offload_with_hook",
+        "dispatch_model",
+        "get_balanced_memory",
+        "get_max_layer_size",
+        "get_max_memory",
+        "get_parameters_from_modules",
+        "infer_auto_device_map",
+        "init_empty_weights",
+        "load_checkpoint_and_dispatch",
+        "load_fsdp_model",
+        "load_fsdp_optimizer",
+        "load_offloaded_weights",
+        "named_module_tensors",
+        "offload_state_dict",
+        "offload_weight",
+        "remove_hook_from_module",
+        "remove_hook_from_submodules",
+        "save_fsdp_model",
+        "save_fsdp_optimizer",
+        "save_offload_index",
+        "set_module_tensor_to_device",
+    }
+)
+
 _FLAT = "accelerate.utils"
+
+
+class StandIn:
+    """Base of what stands for a class or function that is missing; calling it refuses."""
+
+    why: str = ""
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refuse, whatever the arguments.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(cls.why)
+
+
+@cache
+def _stand_in(name: str, what: str) -> type[StandIn]:
+    why = f"{name} cannot be used: {what} is not part of this version of accelerate."
+    return type(name, (StandIn,), {"__doc__": why, "__module__": __name__, "why": why})
 
 
 def missing(module: str) -> dict[str, str]:
@@ -154,25 +212,29 @@ def missing(module: str) -> dict[str, str]:
     }
 
 
-def refuse(module: str, name: str) -> None:
-    """Refuse `module.name` if it is in the table.
-
-    An `AttributeError` would be more usual, but Python hides its text in `from ... import ...`.
+def find(module: str, name: str) -> type[StandIn] | None:
+    """Return what stands for `module.name` if that is missing; None if it is not.
 
     Raises:
-        ImportError: It is in the table.
+        ImportError: It is missing, and nothing stands for it. Python hides the text of the more usual
+            `AttributeError` in `from ... import ...`.
     """
     what = missing(module).get(name)
-    if what is not None:
-        raise ImportError(f"{module}.{name} is missing: {what} is not part of this version of accelerate.")
+    if what is None:
+        return None
+    if name in NEEDED_BY_CLIENTS:
+        return _stand_in(name, what)
+    raise ImportError(f"{module}.{name} is missing: {what} is not part of this version of accelerate.")
 
 
-def nothing(module: str, name: str) -> NoReturn:
-    """Say that `module` has no `name`, for modules without any lazy names.
+def only(module: str, name: str) -> type[StandIn]:
+    """Be the `__getattr__` of a module that has no lazy names: return what stands for `name`.
 
     Raises:
-        ImportError: It is in the table.
-        AttributeError: It is not.
+        ImportError: It is missing.
+        AttributeError: It has never been there.
     """
-    refuse(module, name)
-    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    found = find(module, name)
+    if found is None:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return found

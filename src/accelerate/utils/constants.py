@@ -39,4 +39,4 @@ __all__ = [
     "WEIGHTS_PATTERN_NAME",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

@@ -87,4 +87,4 @@ __all__ = [
     "TorchTensorParallelPlugin",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

@@ -23,4 +23,4 @@ __all__ = [
     "HfDeepSpeedConfig",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

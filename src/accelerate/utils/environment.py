@@ -29,4 +29,4 @@ __all__ = [
     "str_to_bool",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

@@ -129,4 +129,4 @@ __all__ = [
     "is_xpu_available",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

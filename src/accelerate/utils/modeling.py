@@ -11,4 +11,4 @@ __all__ = [
     "is_peft_model",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

@@ -56,4 +56,4 @@ __all__ = [
     "slice_tensors",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

@@ -40,4 +40,4 @@ __all__ = [
     "write_basic_config",
 ]
 
-__getattr__ = partial(notbuilt.nothing, __name__)
+__getattr__ = partial(notbuilt.only, __name__)

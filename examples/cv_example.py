@@ -319,14 +319,14 @@ class Training:
     @torch.no_grad()
     def evaluate(self) -> float:
         self.model.eval()
-        right = torch.zeros((), dtype=torch.int64)
+        right: Tensor | int = 0
         seen = 0
         for images, labels in self.test_loader:
             guesses = self.model(images).argmax(dim=-1)
             guesses, labels = self.accelerator.gather_for_metrics((guesses, labels))
-            right = right.to(guesses) + (guesses == labels).sum()
+            right = right + (guesses == labels).sum()
             seen += len(labels)
-        return right.item() / seen
+        return int(right) / seen
 
     def log(self, values: dict[str, Any]) -> None:
         if self.arguments.with_tracking:

@@ -42,7 +42,7 @@ for name in sys.argv[1:]:
 """
 
 # Split, so that this file does not find itself.
-MACHINE_PATH = re.compile("(?<![A-Za-z0-9_.])/(?:" + "|".join(["work", "root"]) + r")/[a-z]\w+")
+MACHINE_PATH = re.compile("(?<![A-Za-z0-9_.])/(?:" + "|".join(["work", "root"]) + r")/\w")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import ctypes
+import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,3 +183,44 @@ def test_here_reads_the_running_system() -> None:
     if sys.platform == "darwin":
         assert source.sysctl("hw.memsize")
     assert source.sysctl("no.such.name") is None
+
+
+def test_the_kernel_of_a_mac_is_asked_through_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {
+        b"machdep.cpu.brand_string": b"Apple M4 Pro\0",
+        b"kern.osproductversion": b"15.5\0",
+        b"hw.memsize": struct.pack("<Q", 48 * GIB),
+        b"hw.optional.arm64": struct.pack("<I", 1),
+    }
+    prototype = ctypes.CFUNCTYPE(
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_void_p,
+        ctypes.POINTER(ctypes.c_size_t),
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+    )
+
+    def kernel(name: bytes, out: int, size: Any, new: None, new_size: int) -> int:
+        value = values.get(name)
+        if value is None or size[0] < len(value) or new is not None or new_size:
+            return -1
+        ctypes.memmove(out, value, len(value))
+        size[0] = len(value)
+        return 0
+
+    class Library:
+        sysctlbyname = prototype(kernel)
+
+    def load(name: None) -> type[Library]:
+        return Library
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    machine = probe()
+    assert (machine.os, machine.os_version, machine.chip) == ("macOS", "15.5", "Apple M4 Pro")
+    assert machine.memory_bytes == 48 * GIB
+    assert machine.arch == "arm64"
+    assert not machine.python.translated
+    assert machine.cores.total == os.cpu_count()
+    assert machine.cores.performance is None

@@ -280,6 +280,27 @@ def metrics() -> Report:
 
 
 @scenario
+def metrics_beyond_the_batch() -> Report:
+    """Gather more values than the last batch has samples, as transformers' Trainer does with losses."""
+    report: Report = {}
+    for size, drop_last in ((10, False), (8, False), (10, True)):
+        accelerator = fresh()
+        loader = accelerator.prepare(DataLoader(numbers(size, 4), batch_size=4, drop_last=drop_last))
+        report[f"{size} {drop_last}"] = [
+            [
+                len(accelerator.gather_for_metrics(torch.ones(8))),
+                len(accelerator.gather_for_metrics({"a": [torch.ones(8)]})["a"][0]),
+                len(accelerator.gather_for_metrics(["x"] * 8)),
+                len(accelerator.gather_for_metrics(torch.ones(1))),
+                accelerator.gather_for_metrics(torch.tensor(3.0)),
+            ]
+            for _ in loader
+        ]
+        report[f"{size} {drop_last} after"] = len(accelerator.gather_for_metrics(torch.ones(8)))
+    return report
+
+
+@scenario
 def several_optimizers() -> Report:
     """Train two models, each with its own optimizer and its own pace."""
     accelerator = fresh(gradient_accumulation_steps=2)

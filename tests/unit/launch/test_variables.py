@@ -52,7 +52,7 @@ def test_a_variable_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_our_variables_do_not_outlive_a_purged_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCELERATE_BEFORE", "old")
-    monkeypatch.delenv("OTHER_VARIABLE", raising=False)
+    monkeypatch.setenv("OTHER_VARIABLE", "old")
 
     @variables.purge_accelerate_environment
     def changes(value: str) -> str:

@@ -120,6 +120,7 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
     def __iter__(self) -> Iterator[Any]:
         position = self._position
         replay = position.begin(self._skipped, goes_on=self._stateful is not None)
+        loop = position.loop
         self.set_epoch(position.epoch)
         self.begin()
         try:
@@ -136,7 +137,7 @@ class DataLoaderShard(DataLoaderAdapter, DataLoaderStateMixin):
                 yield batch
         finally:
             self.end()
-            if position.finished:
+            if position.finished and position.loop == loop:
                 position.end()
 
     def begin(self) -> None:

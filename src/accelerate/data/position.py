@@ -47,6 +47,8 @@ class Position:
         start: What the random generators were when the epoch began; None before the first one.
         fetch: What torch's generator was before the batch was fetched that comes next.
         loaded: Whether this comes from a checkpoint, and no epoch has begun since.
+        loop: Changes with each epoch begun and each position loaded. A loop that is given up late, as its iterator was
+            still held, sees by it that the position is no longer its own.
     """
 
     epoch: int = 0
@@ -55,6 +57,7 @@ class Position:
     start: RandomStates | None = None
     fetch: torch.Tensor | None = None
     loaded: bool = False
+    loop: int = 0
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position in types that torch loads safely."""
@@ -74,12 +77,15 @@ class Position:
         self.start = state["start"]
         self.fetch = state["fetch"]
         self.loaded = True
+        self.loop += 1
 
     def set_epoch(self, epoch: int) -> None:
         """Make `epoch` the next one; a position within another epoch is given up."""
         if epoch != self.epoch:
             self.epoch = epoch
             self._rewind()
+        elif not self.loaded:
+            self.finished = False
 
     def begin(self, skip: int, *, goes_on: bool = False) -> bool:
         """Begin an epoch without its first `skip` batches; return whether to draw the order of the saved epoch again.
@@ -88,6 +94,7 @@ class Position:
         goes on within the saved epoch. Otherwise a new one begins. An epoch whose last batch was out is over, unless
         all of its batches are left out.
         """
+        self.loop += 1
         loaded, self.loaded = self.loaded, False
         over = self.finished and skip < self.batches
         if loaded and not over and self.start is not None and (skip > 0 or goes_on):
@@ -96,7 +103,7 @@ class Position:
                 self.fetch = self.fetch if self.batches == skip else None
                 self.batches = skip
             return True
-        if loaded and over:
+        if over if loaded else self.finished:
             self.epoch += 1
         self._rewind()
         self.batches = skip

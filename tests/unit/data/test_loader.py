@@ -159,6 +159,19 @@ class TestEpochs:
         del batches
         assert loader.iteration == 2
 
+    def test_iterators_that_linger_do_no_harm(self) -> None:
+        loader = prepared(range(3))
+        first = iter(loader)
+        assert [int(next(first)) for _ in range(3)] == [0, 1, 2]
+        second = iter(loader)
+        next(second)
+        assert loader.iteration == 1
+        first.close()  # pyrefly: ignore[missing-attribute]
+        assert loader.iteration == 1
+        assert loader.state_dict()["batches"] == 1
+        list(second)
+        assert loader.iteration == 2
+
     def test_reaches_all_parts_that_have_epochs(self) -> None:
         class Parts(Sampler[int]):
             def __init__(self) -> None:

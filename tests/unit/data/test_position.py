@@ -73,4 +73,14 @@ def test_setting_the_same_epoch_keeps_the_position() -> None:
 def test_ending_moves_on() -> None:
     position = saved(5)
     position.end()
-    assert position == Position(epoch=4)
+    assert position == Position(epoch=4, loop=position.loop)
+
+
+def test_an_epoch_whose_loop_still_lingers_is_over() -> None:
+    position = Position(epoch=3, batches=9, finished=True)
+    assert position.begin(0) is False
+    assert position == Position(epoch=4, loop=1)
+    position = Position(epoch=3, batches=9, finished=True)
+    position.set_epoch(3)
+    position.begin(0)
+    assert position.epoch == 3, "what the program says counts more"

@@ -17,3 +17,5 @@ from .plugins.later import FullyShardedDataParallelPlugin as FullyShardedDataPar
 from .plugins.profile import ProfileKwargs as ProfileKwargs
 from .seeds import synchronize_rng_states as synchronize_rng_states
 from .state import PartialState as PartialState
+
+__version__: str

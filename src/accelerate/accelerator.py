@@ -24,7 +24,7 @@ from accelerate.constants import PROFILE_PATTERN_NAME
 from accelerate.data.prepare import prepare_data_loader
 from accelerate.data.skip import skip_first_batches
 from accelerate.devices import registry
-from accelerate.distributed.nested import Nested, recursively_apply
+from accelerate.distributed.nested import Nested, first_samples, holds_only_tensors
 from accelerate.errors import ConfigError
 from accelerate.parallelism import Unshared
 from accelerate.plugins.accumulation import GradientAccumulationPlugin
@@ -417,20 +417,20 @@ class Accelerator(Unshared, Configured):
         return self.runtime.collectives.gather(tensor)
 
     def gather_for_metrics(self, input_data: Any, use_gather_object: bool = False) -> Any:
-        """Return what all ranks give, without the samples that were repeated to fill the last batch.
+        """Return what all ranks give, without what goes beyond the samples of the last batch.
 
-        Collective: all ranks. One process repeats nothing, so that all of `input_data` comes back.
+        Collective: all ranks. Samples are repeated to give every rank a full last batch; and programs repeat a loss as
+        often as a full batch has samples. On the last batch of the active loader, each tensor (not those without
+        dimensions) or list of objects is therefore cut to the number of samples that the batch really has.
 
         Args:
             input_data: A nested structure of tensors, or other objects.
             use_gather_object: Whether tensors too are gathered as objects.
         """
-        try:
-            recursively_apply(_itself, input_data, error_on_other_type=True)
-        except TypeError:
-            use_gather_object = True
-        collectives = self.runtime.collectives
-        return collectives.gather_object(input_data) if use_gather_object else collectives.gather(input_data)
+        collectives, as_tensors = self.runtime.collectives, holds_only_tensors(input_data) and not use_gather_object
+        gathered = collectives.gather(input_data) if as_tensors else collectives.gather_object(input_data)
+        samples = self.gradient_state.remainder if self.gradient_state.end_of_dataloader else 0
+        return first_samples(gathered, samples) if samples > 0 else gathered
 
     def reduce(self, tensor: Nested, reduction: Any = "sum", scale: float = 1.0) -> Nested:
         """Return a new structure with the sum or mean over all ranks, times `scale`. Collective: all ranks."""
@@ -687,7 +687,3 @@ def _add_hook(hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., A
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
-
-
-def _itself(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor

@@ -127,6 +127,8 @@ class AcceleratorState(PartialState):
             torch_tp_plugin=torch_tp_plugin,
             megatron_lm_plugin=megatron_lm_plugin,
         )
+        if parallelism_config is not None:
+            parallelism_config.check()
         started = bool(self._shared_state) and runtime.running() is not None
         PartialState(cpu, **kwargs)
         self.__dict__ = self._shared_state

@@ -247,8 +247,13 @@ def test_loader_options_can_be_read_and_reach_the_loaders() -> None:
 def test_metrics_of_one_process_are_complete() -> None:
     accelerator = Accelerator(cpu=True)
     loader = accelerator.prepare(DataLoader(torch.arange(5), batch_size=2))  # pyrefly: ignore
-    gathered = [accelerator.gather_for_metrics(torch.cat([batch, batch])) for batch in loader]
-    assert torch.cat(gathered).tolist() == [0, 1, 0, 1, 2, 3, 2, 3, 4, 4]
+    gathered = [accelerator.gather_for_metrics({"x": batch})["x"] for batch in loader]
+    assert torch.cat(gathered).tolist() == [0, 1, 2, 3, 4]
+    losses = [accelerator.gather_for_metrics((batch.sum().repeat(2), batch.sum())) for batch in loader]
+    assert [repeated.tolist() for repeated, _ in losses] == [[1, 1], [5, 5], [4]]
+    assert [single.item() for _, single in losses] == [1, 5, 4]
+    names = [accelerator.gather_for_metrics(["a", "b"]) for _ in loader]
+    assert names == [["a", "b"], ["a", "b"], ["a"]]
     assert accelerator.gather_for_metrics(["a", 1]) == ["a", 1]
     assert accelerator.gather_for_metrics(torch.ones(1), use_gather_object=True).tolist() == [1.0]
     assert accelerator.gather(torch.ones(1)).tolist() == [1.0]

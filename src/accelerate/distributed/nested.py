@@ -110,6 +110,22 @@ def _leaves(data: Nested) -> Iterable[Any]:
         yield data
 
 
+def holds_only_tensors(data: Nested) -> bool:
+    """Say whether every leaf of `data` is a tensor."""
+    return all(isinstance(leaf, torch.Tensor) for leaf in _leaves(data))
+
+
+def first_samples(data: Nested, samples: int) -> Nested:
+    """Return `data` cut to its first `samples`: every tensor that has dimensions, or a list of other objects."""
+
+    def cut(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor[:samples] if tensor.ndim else tensor
+
+    if isinstance(data, list) and not holds_only_tensors(data):
+        return data[:samples]
+    return recursively_apply(cut, data)
+
+
 def _check_not_empty(data: Nested) -> None:
     if isinstance(data, (list, tuple, Mapping)) and not data:
         raise ValueError(

@@ -129,6 +129,22 @@ def test_slices_are_taken_of_every_tensor() -> None:
 
 
 @pytest.mark.parametrize(
+    ("data", "only_tensors", "cut"),
+    [
+        (torch.arange(3), True, [0, 1]),
+        ({"a": (torch.arange(3), torch.tensor(7))}, True, {"a": ([0, 1], 7)}),
+        ([torch.arange(3)], True, [[0, 1]]),
+        (["a", "b", "c"], False, ["a", "b"]),
+        ("abc", False, "abc"),
+        ({"a": "x"}, False, {"a": "x"}),
+    ],
+)
+def test_the_first_samples_are_those_of_tensors_or_of_a_list(data: Any, only_tensors: bool, cut: Any) -> None:
+    assert nested.holds_only_tensors(data) is only_tensors
+    assert nested.listify(nested.first_samples(data, 2)) == cut
+
+
+@pytest.mark.parametrize(
     ("given_dtype", "expected"),
     [
         (torch.float16, torch.float32),

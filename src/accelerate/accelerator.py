@@ -142,6 +142,7 @@ class Accelerator(Unshared, Configured):
         self.gradient_state = GradientState(
             _accumulation(gradient_accumulation_steps, gradient_accumulation_plugin, self.runtime.settings)
         )
+        self.step = 0
         self.device_placement = device_placement
         self.dataloader_config = dataloader_config or DataLoaderConfiguration()
         if split_batches is not None:
@@ -523,7 +524,7 @@ class Accelerator(Unshared, Configured):
         output_dir: str | PathLike[str] | None = None,
         safe_serialization: bool = True,
         **save_model_func_kwargs: Any,
-    ) -> str:
+    ) -> Path:
         """Write all that the run needs to go on to a folder, whole or not at all, and return it. Collective: all ranks.
 
         Args:
@@ -539,7 +540,7 @@ class Accelerator(Unshared, Configured):
         writer = self._writer()
         checkpoint_state.save(folder, self._contents(states), safe=safe_serialization, writer=writer)
         checkpoint_state.saved(self.project_configuration, folder, writer)
-        return str(folder)
+        return folder
 
     def load_state(
         self,

@@ -121,6 +121,15 @@ def test_the_launchers_accumulation_wins(argument: int, variable: str | None, ex
     assert accelerator.gradient_accumulation_steps == expected
 
 
+def test_a_new_accelerator_begins_a_new_window() -> None:
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    with accelerator.accumulate():
+        assert not accelerator.sync_gradients
+    again = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    with again.accumulate():
+        assert not again.sync_gradients
+
+
 def test_accumulation_is_said_once_and_can_be_changed() -> None:
     with pytest.raises(ConfigError, match="Give one of them"):
         Accelerator(
@@ -356,12 +365,12 @@ def test_hooks_can_keep_models_out_of_saves_and_loads(tmp_path: Path) -> None:
     saving = accelerator.register_save_state_pre_hook(on_save)
     accelerator.register_load_state_pre_hook(on_load)
     folder = accelerator.save_state(tmp_path / "state")
-    assert "model.safetensors" not in [path.name for path in Path(folder).iterdir()]
+    assert "model.safetensors" not in [path.name for path in folder.iterdir()]
     accelerator.load_state(folder)
     assert calls == [f"save 1 {folder}", "load 1"]
     saving.remove()
     accelerator.save_state(folder)
-    assert (Path(folder) / "model.safetensors").is_file()
+    assert (folder / "model.safetensors").is_file()
 
 
 def test_automatic_names_count_on_and_old_checkpoints_go(tmp_path: Path) -> None:

@@ -25,17 +25,13 @@ def send_to_device(
     `DeviceBackend.move` for float64 and for copies that must block.
     """
     target = _as_device(device)
-    backend = registry.find(target.type)
+    if isinstance(tensor, torch.Tensor):
+        return _place(tensor, target, non_blocking)
     skipped = frozenset((skip_keys,) if isinstance(skip_keys, str) else skip_keys or ())
-
-    def place(leaf: torch.Tensor) -> torch.Tensor:
-        if backend is None:
-            return leaf.to(target, non_blocking=non_blocking)
-        return backend.move(leaf, target, non_blocking=non_blocking)
 
     def visit(node: Any) -> Any:
         if isinstance(node, torch.Tensor):
-            return place(node)
+            return _place(node, target, non_blocking)
         if hasattr(node, "to") and not isinstance(node, torch.nn.Module):
             return _move_by_own_method(node, target)
         if isinstance(node, (list, tuple)):
@@ -47,6 +43,13 @@ def send_to_device(
         return node
 
     return visit(tensor)
+
+
+def _place(tensor: torch.Tensor, target: torch.device, non_blocking: bool) -> torch.Tensor:
+    backend = registry.find(target.type)
+    if backend is None:
+        return tensor.to(target, non_blocking=non_blocking)
+    return backend.move(tensor, target, non_blocking=non_blocking)
 
 
 def _as_device(device: torch.device | str | int) -> torch.device:

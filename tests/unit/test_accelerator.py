@@ -301,6 +301,7 @@ def test_contexts_of_one_process_do_nothing() -> None:
         assert not accelerator.verify_device_map(model)
 
 
+@pytest.mark.filterwarnings("ignore:.*Profiler clears events")
 def test_a_profile_is_recorded_and_written(tmp_path: Path) -> None:
     accelerator = Accelerator(cpu=True, kwargs_handlers=[ProfileKwargs(activities=["cpu"])])
     with accelerator.profile() as profiler:

@@ -10,6 +10,7 @@ from accelerate.errors import ConfigError
 from accelerate.plugins.profile import ProfileKwargs
 
 
+@pytest.mark.filterwarnings("ignore:.*Profiler clears events")
 def test_it_records_what_ran() -> None:
     with ProfileKwargs(activities=["cpu"], record_shapes=True).build() as profiler:
         torch.ones(3, 5) @ torch.ones(5, 7)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +65,16 @@ def test_preparing_twice_changes_nothing(again: str) -> None:
     assert all(one is other for one, other in zip(first, second, strict=False))
     assert first[0].forward is forward
     assert len(accelerator._models) == len(accelerator._optimizers) == len(accelerator._schedulers) == 1
+
+
+def test_a_plain_run_does_not_load_torchs_compiler() -> None:
+    script = (
+        "import sys, torch; from accelerate import Accelerator; a = Accelerator(cpu=True, mixed_precision='bf16'); "
+        "m = a.unwrap_model(a.prepare(torch.nn.Linear(1, 1))); a.get_state_dict(m); "
+        "print('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_other_objects_come_back_as_they_are_and_one_object_comes_alone() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections import Counter
 from typing import Any, cast
 
 import torch
-from torch._dynamo.eval_frame import OptimizedModule
 
 from accelerate.plugins.compile import TorchDynamoPlugin
 from accelerate.plugins.enums import DynamoBackend
@@ -16,7 +16,9 @@ from accelerate.settings.sections import CompileSection
 
 def is_compiled_module(module: Any) -> bool:
     """Say whether `module` is what `torch.compile` has returned for a model."""
-    return isinstance(module, OptimizedModule)
+    # Importing torch's compiler takes as long as importing torch; where nobody has, nothing is compiled.
+    compiler = sys.modules.get("torch._dynamo.eval_frame")
+    return compiler is not None and isinstance(module, compiler.OptimizedModule)
 
 
 def plugin_from(settings: CompileSection, plugin: TorchDynamoPlugin | None = None) -> TorchDynamoPlugin:

@@ -1,0 +1,129 @@
+// Any operator, on the CPU, over the memory of the device.
+#include "generator.h"
+#include "lowering.h"
+#include "observe.h"
+#include "refusals.h"
+
+#include <torch/library.h>
+
+namespace mps_simulator {
+
+namespace {
+
+using c10::IValue;
+using torch::jit::Stack;
+
+// One call of an operator: takes its arguments off the stack and puts its results there.
+class Call {
+ public:
+  Call(const c10::OperatorHandle& op, Stack* stack) : op_(op), stack_(stack) {}
+
+  void run() {
+    const auto& schema = op_.schema();
+    const size_t first = stack_->size() - schema.arguments().size();
+    for (size_t i = 0; i < schema.arguments().size(); ++i) {
+      lower((*stack_)[first + i], schema.arguments()[i]);
+    }
+    check_devices();
+    op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
+    lowering_.sync();
+    for (size_t i = stack_->size() - schema.returns().size(); i < stack_->size(); ++i) {
+      raise((*stack_)[i]);
+    }
+  }
+
+ private:
+  at::Tensor lower(const at::Tensor& tensor) {
+    if (tensor.defined()) {
+      if (tensor.is_mps()) {
+        on_device_ = true;
+      } else if (tensor.is_cpu() && tensor.dim() != 0) {
+        hosts_.push_back(tensor);
+      }
+    }
+    return lowering_.lower(tensor);
+  }
+
+  void lower(IValue& value, const c10::Argument& argument) {
+    if (value.isTensor()) {
+      value = lower(value.toTensor());
+    } else if (value.isTensorList()) {
+      value = lower_list(value.toTensorList());
+    } else if (value.isOptionalTensorList()) {
+      value = lower_list(value.toOptionalTensorList());
+    } else if (value.isDevice() && value.toDevice().is_mps()) {
+      on_device_ = true;
+      value = c10::Device(c10::DeviceType::CPU);
+    } else if (argument.name() == "generator" && (value.isNone() || value.isGenerator())) {
+      value = host_generator(value.toOptional<at::Generator>());
+    }
+  }
+
+  c10::List<at::Tensor> lower_list(const c10::List<at::Tensor>& tensors) {
+    c10::List<at::Tensor> lowered;
+    lowered.reserve(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      lowered.push_back(lower(tensors.get(i)));
+    }
+    return lowered;
+  }
+
+  c10::List<std::optional<at::Tensor>> lower_list(const c10::List<std::optional<at::Tensor>>& tensors) {
+    c10::List<std::optional<at::Tensor>> lowered;
+    lowered.reserve(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const auto tensor = tensors.get(i);
+      lowered.push_back(tensor.has_value() ? std::optional<at::Tensor>(lower(*tensor)) : std::nullopt);
+    }
+    return lowered;
+  }
+
+  void check_devices() const {
+    if (on_device_) {
+      for (const at::Tensor& host : hosts_) {
+        check_same_device(op_, host);
+      }
+    }
+  }
+
+  void raise(IValue& value) {
+    if (value.isTensor()) {
+      value = lowering_.raise(value.toTensor());
+    } else if (value.isTensorList()) {
+      c10::List<at::Tensor> raised;
+      for (const at::Tensor& tensor : value.toTensorVector()) {
+        raised.push_back(lowering_.raise(tensor));
+      }
+      value = raised;
+    }
+  }
+
+  const c10::OperatorHandle& op_;
+  Stack* stack_;
+  Lowering lowering_;
+  bool on_device_ = false;
+  std::vector<at::Tensor> hosts_;
+};
+
+void run_on_host(const c10::OperatorHandle& op, Stack* stack) {
+  const Support support = support_of(op);
+  if (support == Support::OnHost) {
+    warn_on_host(op);
+  }
+  Observer* const listening = observer.load(std::memory_order_relaxed);
+  if (listening) {
+    listening->before(op, support, *stack);
+  }
+  Call(op, stack).run();
+  if (listening) {
+    listening->after(op, *stack);
+  }
+}
+
+} // namespace
+
+TORCH_LIBRARY_IMPL(_, MPS, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
+}
+
+} // namespace mps_simulator

@@ -1,0 +1,271 @@
+// Kernels where running the same operator on the CPU would not do: those that make memory, replace it, or look at
+// what it is; and those that torch asks of a backend instead of an operator that the CPU has.
+#include "allocator.h"
+#include "lowering.h"
+#include "refusals.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/resize_native.h>
+#include <ATen/ops/set_native.h>
+#include <ATen/ops/view_native.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/library.h>
+
+#include <limits>
+
+namespace mps_simulator {
+
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::MPS);
+
+c10::ScalarType checked_type(
+    std::optional<c10::ScalarType> dtype,
+    std::optional<c10::Layout> layout,
+    std::optional<bool> pinned,
+    size_t dimensions) {
+  check_layout(layout);
+  TORCH_CHECK(!pinned.value_or(false), "Only dense CPU tensors can be pinned");
+  const c10::ScalarType type = c10::dtype_or_default(dtype);
+  check_dtype(type);
+  check_dimensions(dimensions);
+  return type;
+}
+
+Tensor empty(
+    IntArrayRef size,
+    std::optional<c10::ScalarType> dtype,
+    std::optional<c10::Layout> layout,
+    std::optional<c10::Device>,
+    std::optional<bool> pinned,
+    std::optional<c10::MemoryFormat> format) {
+  const c10::ScalarType type = checked_type(dtype, layout, pinned, size.size());
+  return at::detail::empty_generic(size, device_allocator(), kKeys, type, format);
+}
+
+Tensor empty_strided(
+    IntArrayRef size,
+    IntArrayRef stride,
+    std::optional<c10::ScalarType> dtype,
+    std::optional<c10::Layout> layout,
+    std::optional<c10::Device>,
+    std::optional<bool> pinned) {
+  const c10::ScalarType type = checked_type(dtype, layout, pinned, size.size());
+  return at::detail::empty_strided_generic(size, stride, device_allocator(), kKeys, type);
+}
+
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset) {
+  check_dimensions(size.size());
+  return at::native::as_strided_tensorimpl(self, size, stride, offset);
+}
+
+Tensor view(const Tensor& self, IntArrayRef size) {
+  check_dimensions(size.size());
+  return at::native::view(self, size);
+}
+
+Tensor reshape_alias(const Tensor& self, IntArrayRef size, IntArrayRef stride) {
+  check_dimensions(size.size());
+  return at::native::_reshape_alias(self, size, stride);
+}
+
+const Tensor& resize_(const Tensor& self, IntArrayRef size, std::optional<c10::MemoryFormat> format) {
+  check_dimensions(size.size());
+  return at::native::resize_(self, size, format);
+}
+
+Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
+  Lowering lowering;
+  lowering.lower(self).copy_(lowering.lower(source), non_blocking);
+  return self;
+}
+
+Tensor copy_from(const Tensor& self, const Tensor& to, bool non_blocking) {
+  Lowering lowering;
+  lowering.lower(to).copy_(lowering.lower(self), non_blocking);
+  return to;
+}
+
+Tensor copy_from_and_resize(const Tensor& self, const Tensor& to) {
+  at::native::resize_output(to, self.sizes());
+  return copy_from(self, to, /*non_blocking=*/false);
+}
+
+Tensor& set_to_storage(Tensor& self, c10::Storage source) {
+  return at::native::set_(self, std::move(source));
+}
+
+Tensor& set_to_storage_part(
+    Tensor& self,
+    c10::Storage source,
+    int64_t offset,
+    IntArrayRef size,
+    IntArrayRef stride) {
+  return at::native::set_storage_cpu_(self, std::move(source), offset, size, stride);
+}
+
+Tensor& set_to_tensor(Tensor& self, const Tensor& source) {
+  return at::native::set_tensor_(self, source);
+}
+
+Tensor& set_to_nothing(Tensor& self) {
+  c10::Storage storage = c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), 0, device_allocator()->allocate(0), device_allocator(), /*resizable=*/true);
+  return at::native::set_storage_cpu_(self, std::move(storage), 0, {0}, {});
+}
+
+Tensor convolution(
+    const Tensor& input,
+    const Tensor& weight,
+    const std::optional<Tensor>& bias,
+    IntArrayRef stride,
+    IntArrayRef padding,
+    IntArrayRef dilation,
+    bool transposed,
+    IntArrayRef output_padding,
+    int64_t groups) {
+  check_on_device(input);
+  check_on_device(weight);
+  check_on_device(bias.value_or(Tensor()));
+  Lowering lowering;
+  return lowering.raise(at::convolution(
+      lowering.lower(input),
+      lowering.lower(weight),
+      lowering.lower(bias.value_or(Tensor())),
+      stride,
+      padding,
+      dilation,
+      transposed,
+      output_padding,
+      groups));
+}
+
+using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
+
+ThreeTensors convolution_backward(
+    const Tensor& gradient,
+    const Tensor& input,
+    const Tensor& weight,
+    IntArrayRef stride,
+    IntArrayRef padding,
+    IntArrayRef dilation,
+    bool transposed,
+    IntArrayRef output_padding,
+    int64_t groups,
+    std::array<bool, 3> wanted) {
+  // The size of the bias is not passed on; it is that of the output's channels.
+  const int64_t channels = gradient.size(1);
+  const at::OptionalIntArrayRef bias = wanted[2] ? at::OptionalIntArrayRef(channels) : std::nullopt;
+  Lowering lowering;
+  auto [for_input, for_weight, for_bias] = at::convolution_backward(
+      lowering.lower(gradient),
+      lowering.lower(input),
+      lowering.lower(weight),
+      bias,
+      stride,
+      padding,
+      dilation,
+      transposed,
+      output_padding,
+      groups,
+      wanted);
+  return {lowering.raise(for_input), lowering.raise(for_weight), lowering.raise(for_bias)};
+}
+
+using TwoTensors = std::tuple<Tensor, Tensor>;
+
+TwoTensors attention(
+    const Tensor& query,
+    const Tensor& key,
+    const Tensor& value,
+    const std::optional<Tensor>& mask,
+    double dropout,
+    bool causal,
+    const std::optional<Tensor>& dropout_mask,
+    std::optional<double> scale,
+    bool grouped) {
+  Lowering lowering;
+  auto [output, weights] = at::_scaled_dot_product_attention_math(
+      lowering.lower(query),
+      lowering.lower(key),
+      lowering.lower(value),
+      lowering.lower(mask.value_or(Tensor())),
+      dropout,
+      causal,
+      lowering.lower(dropout_mask.value_or(Tensor())),
+      scale,
+      grouped);
+  return {lowering.raise(output), lowering.raise(weights)};
+}
+
+// torch looks up which attention a device has in a list that it was built with, where this one is missing. On a Mac it
+// finds the plain one, made of other operators, and so differentiable.
+Tensor plain_attention(
+    const Tensor& query,
+    const Tensor& key,
+    const Tensor& value,
+    const std::optional<Tensor>& mask,
+    double dropout,
+    bool causal,
+    std::optional<double> scale,
+    bool grouped) {
+  std::optional<Tensor> added = mask;
+  if (mask.has_value() && mask->defined() && mask->scalar_type() == at::kBool) {
+    const Tensor zeros = at::zeros_like(*mask, query.options());
+    added = zeros.masked_fill(mask->logical_not(), -std::numeric_limits<double>::infinity());
+  }
+  auto result = at::_scaled_dot_product_attention_math(
+      query, key, value, added, dropout, causal, /*dropout_mask=*/std::nullopt, scale, grouped);
+  return std::get<0>(result);
+}
+
+// The CPU's kernel draws from the CPU's generator.
+TwoTensors native_dropout(const Tensor& input, double p, std::optional<bool> training) {
+  if (!training.value_or(true) || input.numel() == 0) {
+    return {input, at::ones_like(input, at::TensorOptions(at::kBool))};
+  }
+  const double kept = 1.0 - p;
+  Tensor mask = at::empty(input.sizes(), input.options().dtype(at::kBool)).bernoulli_(kept);
+  Tensor output = input.mul(mask).mul_(kept == 0.0 ? 0.0 : 1.0 / kept);
+  return {output, mask};
+}
+
+} // namespace
+
+TORCH_LIBRARY_IMPL(aten, MPS, library) {
+  library.impl("empty.memory_format", empty);
+  library.impl("empty_strided", empty_strided);
+  library.impl("as_strided", as_strided);
+  library.impl("view", view);
+  library.impl("_reshape_alias", reshape_alias);
+  library.impl("resize_", resize_);
+  library.impl("copy_", copy_);
+  library.impl("_copy_from", copy_from);
+  library.impl("_copy_from_and_resize", copy_from_and_resize);
+  library.impl("set_.source_Storage", set_to_storage);
+  library.impl("set_.source_Storage_storage_offset", set_to_storage_part);
+  library.impl("set_.source_Tensor", set_to_tensor);
+  library.impl("set_", set_to_nothing);
+  library.impl("convolution_overrideable", convolution);
+  library.impl("convolution_backward_overrideable", convolution_backward);
+  library.impl("_scaled_dot_product_attention_math_for_mps", attention);
+  library.impl("native_dropout", native_dropout);
+  library.impl("scaled_dot_product_attention", plain_attention);
+}
+
+TORCH_LIBRARY_IMPL(aten, AutogradMPS, library) {
+  library.impl("scaled_dot_product_attention", plain_attention);
+}
+
+} // namespace mps_simulator

@@ -37,7 +37,7 @@ test: $(VENV)/.test peer
 check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyrefly check
+	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_architecture.py
 

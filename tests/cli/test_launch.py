@@ -329,3 +329,14 @@ def test_the_working_folder_may_be_gone(folder: Path) -> None:
     )  # fmt: skip
     assert process.returncode == 2
     assert process.stderr.startswith("accelerate: error: There is no script")
+
+
+def test_a_simulated_device_runs_the_script_as_python_does(folder: Path) -> None:
+    pytest.importorskip("mps_simulator")
+    done = accelerate("launch", "--simulate", "mps", "--dry-run", "show.py", "a b", home=folder)
+    assert shlex.split(done.stdout)[2:] == ["-m", "mps_simulator", "show.py", "a b"]
+
+
+def test_an_unknown_device_cannot_be_simulated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = failure(capsys, "--simulate", "tpu", str(folder / "show.py"))
+    assert "--simulate is 'tpu'. It must be one of: mps." in line

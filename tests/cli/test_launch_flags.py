@@ -47,7 +47,7 @@ API = frozenset(
     for word in line.split()
 )
 # Ours alone.
-OWN = frozenset({"mps_fallback", "dry_run", "explain"})
+OWN = frozenset({"mps_fallback", "simulate", "dry_run", "explain"})
 
 
 def options() -> dict[str, click.Option]:

@@ -72,6 +72,8 @@ def prepare(request: Request) -> tuple[Resolved, LaunchPlan, commands.Command]:
     resolved = resolve(flags=request.flags, file=files.load(path) if path else None, env=env)
     made = plan(resolved.settings, resolved.provenance, probe(env), request.target)
     commands.check(request.target)
+    if made.simulated:
+        commands.check_simulator()
     return resolved, made, commands.build(made, env)
 
 

@@ -13,7 +13,10 @@ from typing import NoReturn
 
 from accelerate.errors import ConfigError
 from accelerate.launch.plan import LaunchPlan, Target
+from accelerate.machine.probe import find_package
 from accelerate.settings.sections import knobs
+
+SIMULATOR = "mps_simulator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,9 @@ class Command:
 def build(plan: LaunchPlan, env: Mapping[str, str], python: str = sys.executable) -> Command:
     """The command for a plan, started by someone whose environment is `env`."""
     target = plan.target
-    start = {"script": (python, target.name), "module": (python, "-m", target.name), "program": (target.name,)}
+    with_python = (python, "-m", SIMULATOR) if plan.simulated else (python,)
+    start = {"script": (*with_python, target.name), "module": (*with_python, "-m", target.name)}
+    start["program"] = (target.name,)
     added = dict(plan.variables)
     warnings = [
         f"{name}={env[name]} in the environment is overridden: this run sets it to {value}."
@@ -63,6 +68,16 @@ def _same(name: str, before: str, after: str) -> bool:
         return one.parse(before, name) == one.parse(after, name)
     except ConfigError:
         return False
+
+
+def check_simulator() -> None:
+    """Make sure that a device can be simulated.
+
+    Raises:
+        ConfigError: The package that does it is not installed.
+    """
+    if find_package(SIMULATOR) is None:
+        raise ConfigError("Simulating mps needs the package mps-simulator.", fix="Run: pip install ./simulator")
 
 
 def check(target: Target) -> None:

@@ -46,6 +46,7 @@ class LaunchPlan:
         processes: Processes in all.
         machines: Machines in all.
         device: Kind of the device that the script will find: "mps", "cuda", "cpu".
+        simulated: Whether that device is simulated.
         variables: Environment variables to set, whatever the user has set them to.
         gentle_variables: Environment variables to set only where the user has not set them.
         choices: Every decision with its reason, the device first.
@@ -60,6 +61,7 @@ class LaunchPlan:
     gentle_variables: Mapping[str, str]
     choices: tuple[Choice, ...]
     warnings: tuple[str, ...]
+    simulated: bool = False
 
 
 def plan(settings: Settings, provenance: Provenance, machine: Machine, target: Target) -> LaunchPlan:
@@ -70,6 +72,7 @@ def plan(settings: Settings, provenance: Provenance, machine: Machine, target: T
         DeviceError: A device that is not there, or a precision that the device lacks.
         LaunchError: Several processes.
     """
+    _check_simulation(settings, provenance, machine, target)
     chosen = _device(settings, machine)
     _check_device(settings, provenance, machine)
     gpus = _visible_gpus(settings, provenance, machine, chosen)
@@ -90,6 +93,7 @@ def plan(settings: Settings, provenance: Provenance, machine: Machine, target: T
         gentle_variables={"PYTORCH_ENABLE_MPS_FALLBACK": "1"} if fallback else {},
         choices=tuple(_choices(settings, provenance, chosen)),
         warnings=tuple(_warnings(settings, provenance, machine, chosen)),
+        simulated=settings.device.simulate is not None,
     )
 
 
@@ -97,6 +101,8 @@ def _device(settings: Settings, machine: Machine) -> DefaultDevice:
     named = settings.device.torch_device
     if named and not settings.device.cpu:
         return DefaultDevice(kind=named.partition(":")[0], why="the environment names it")
+    if settings.device.simulate:
+        return DefaultDevice(kind=settings.device.simulate, why="it is simulated on the CPU")
     return default_device(machine, settings.device.cpu)
 
 
@@ -114,8 +120,20 @@ def _said(name: str, provenance: Provenance) -> str:
     return f"{one.key or one.flag} in {origin.detail}" if origin.detail else _label(one)
 
 
+def _check_simulation(settings: Settings, provenance: Provenance, machine: Machine, target: Target) -> None:
+    if settings.device.simulate is None:
+        return
+    said = f"{_said('device.simulate', provenance)} {settings.device.simulate}"
+    if machine.os == "macOS":
+        raise DeviceError(f"{said}: this is a Mac, which has the real one.", fix="Leave it out.")
+    if settings.device.cpu:
+        raise ConfigError(f"{said} and {_said('device.cpu', provenance)} exclude each other.", fix="Use one of them.")
+    if target.how == "program":
+        raise ConfigError(f"{said} and --no_python exclude each other.", "Only Python can be simulated.")
+
+
 def _check_device(settings: Settings, provenance: Provenance, machine: Machine) -> None:
-    if settings.processes.distributed_type == "mps" and not settings.device.cpu:
+    if settings.processes.distributed_type == "mps" and not (settings.device.cpu or settings.device.simulate):
         mps = machine.accelerator("mps")
         if mps is None or mps.available is False:
             said = _said("processes.distributed_type", provenance)

@@ -89,6 +89,15 @@ class DeviceSection:
         group=DEVICE,
         help="The CUDA GPUs to use, by number with commas between, or 'all'.",
     )
+    simulate: str | None = knob(
+        None,
+        kind=str,
+        flag="simulate",
+        env="ACCELERATE_SIMULATE",
+        group=DEVICE,
+        choices=("mps",),
+        help="Simulate a device that this machine lacks, to test for it: the Apple GPU, on Linux, at the CPU's speed.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

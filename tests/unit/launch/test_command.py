@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accelerate.errors import ConfigError
-from accelerate.launch.command import Command, become, build, check
+from accelerate.launch.command import Command, become, build, check, check_simulator
 from accelerate.launch.plan import LaunchPlan, Target
 
 # Words that an operating system can pass: any text without NUL, as UTF-8 can hold it.
@@ -44,6 +45,19 @@ def test_command_lines(how: str, argv: tuple[str, ...]) -> None:
     assert command.argv == argv
     assert command.env == {"ACCELERATE_USE_CPU": "true", "PYTORCH_ENABLE_MPS_FALLBACK": "1"}
     assert command.warnings == ()
+
+
+@pytest.mark.parametrize(("how", "rest"), [("script", ("train",)), ("module", ("-m", "train"))])
+def test_a_simulated_device_is_put_under_the_program(how: str, rest: tuple[str, ...]) -> None:
+    plan = dataclasses.replace(planned(Target("train", ("--lr", "1"), how)), simulated=True)
+    assert build(plan, {}, python="/py").argv == ("/py", "-m", "mps_simulator", *rest, "--lr", "1")
+
+
+def test_a_device_cannot_be_simulated_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", [])
+    monkeypatch.delitem(sys.modules, "mps_simulator", raising=False)
+    with pytest.raises(ConfigError, match=r"pip install \./simulator"):
+        check_simulator()
 
 
 @pytest.mark.parametrize(

@@ -274,3 +274,25 @@ def test_choices_explain_every_knob(mac: Machine) -> None:
     assert (shown["debug"].value, str(shown["debug"].origin)) == ("true", str(FILE))
     assert (shown["log_dir"].value, str(shown["log_dir"].origin)) == ("-", "default")
     assert all(choice.why for choice in made.choices)
+
+
+def test_a_device_can_be_simulated_where_it_is_not(box: Machine, cuda: Machine) -> None:
+    for machine in (box, cuda):
+        made = make(machine, {"device.simulate": "mps", "precision.mixed_precision": "fp16"})
+        assert (made.device, made.simulated, made.warnings) == ("mps", True, ())
+        assert made.choices[0].why == "it is simulated on the CPU"
+    assert make(box, env={"ACCELERATE_SIMULATE": "mps"}, file={"distributed_type": "MPS"}).simulated
+    assert not make(box).simulated
+
+
+def test_what_a_simulation_excludes(box: Machine, mac: Machine) -> None:
+    simulate: dict[str, object] = {"device.simulate": "mps"}
+    with pytest.raises(DeviceError, match="--simulate mps: this is a Mac, which has the real one"):
+        make(mac, simulate)
+    with pytest.raises(ConfigError, match="--simulate mps and --cpu exclude each other"):
+        make(box, {**simulate, "device.cpu": True})
+    with pytest.raises(ConfigError, match="must be one of: mps"):
+        make(box, {"device.simulate": "cuda"})
+    resolved = resolve(flags=simulate)
+    with pytest.raises(ConfigError, match="--no_python exclude each other"):
+        plan(resolved.settings, resolved.provenance, box, Target("ls", how="program"))

@@ -71,7 +71,7 @@ def test_short_flags() -> None:
 
 def test_every_flag_acts_warns_or_refuses() -> None:
     acting = {one.flag for one in knobs() if one.flag} | {"config_file", "quiet", "module", "no_python"}
-    assert acting | set(legacy.ENGINE_FLAGS) | set(legacy.IDLE_FLAGS) == API | {"mps_fallback"}
+    assert acting | set(legacy.ENGINE_FLAGS) | set(legacy.IDLE_FLAGS) == API | {"mps_fallback", "simulate"}
 
 
 @pytest.mark.parametrize("flag", sorted(legacy.ENGINE_FLAGS))

@@ -37,6 +37,10 @@ SCALING = Traits(
 )
 
 
+def _ones(accelerator: Accelerator, *shape: int) -> torch.Tensor:
+    return torch.ones(*shape, device=accelerator.device)
+
+
 def _parts() -> dict[str, Any]:
     model = torch.nn.Linear(1, 1, bias=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -47,7 +51,7 @@ def _parts() -> dict[str, Any]:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(("model", "optimizer", "schedule", "loader"))))
 def test_parts_can_be_prepared_in_any_order(order: tuple[str, ...]) -> None:
-    accelerator, parts = Accelerator(cpu=True), _parts()
+    accelerator, parts = Accelerator(), _parts()
     prepared = dict(zip(order, accelerator.prepare(*(parts[name] for name in order)), strict=True))
     assert prepared["model"] is parts["model"]
     assert isinstance(prepared["optimizer"], AcceleratedOptimizer)
@@ -58,7 +62,7 @@ def test_parts_can_be_prepared_in_any_order(order: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("again", ["prepared", "raw"])
 def test_preparing_twice_changes_nothing(again: str) -> None:
-    accelerator, parts = Accelerator(cpu=True, mixed_precision="bf16"), _parts()
+    accelerator, parts = Accelerator(mixed_precision="bf16"), _parts()
     first = accelerator.prepare(parts["model"], parts["optimizer"], parts["schedule"], parts["loader"])
     forward = first[0].forward
     second = accelerator.prepare(*(first if again == "prepared" else list(parts.values())[:3]))
@@ -69,7 +73,7 @@ def test_preparing_twice_changes_nothing(again: str) -> None:
 
 def test_a_plain_run_does_not_load_torchs_compiler() -> None:
     script = (
-        "import sys, torch; from accelerate import Accelerator; a = Accelerator(cpu=True, mixed_precision='bf16'); "
+        "import sys, torch; from accelerate import Accelerator; a = Accelerator(mixed_precision='bf16'); "
         "m = a.unwrap_model(a.prepare(torch.nn.Linear(1, 1))); a.get_state_dict(m); "
         "print('torch._dynamo' in sys.modules)"
     )
@@ -78,14 +82,14 @@ def test_a_plain_run_does_not_load_torchs_compiler() -> None:
 
 
 def test_other_objects_come_back_as_they_are_and_one_object_comes_alone() -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     assert accelerator.prepare(3, "x", None) == (3, "x", None)
     model = torch.nn.Linear(1, 1)
     assert accelerator.prepare(model) is model
 
 
 def test_placement_can_be_said_for_each_object() -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     model = torch.nn.Linear(1, 1, device="meta")
     with pytest.raises(ConfigError, match="'weight' of the model is on the meta device"):
         accelerator.prepare(model)
@@ -94,7 +98,7 @@ def test_placement_can_be_said_for_each_object() -> None:
 
 
 def test_a_scheduler_of_a_foreign_optimizer_waits_for_all() -> None:
-    accelerator, parts, other = Accelerator(cpu=True), _parts(), _parts()
+    accelerator, parts, other = Accelerator(), _parts(), _parts()
     optimizer, schedule = accelerator.prepare(parts["optimizer"], other["schedule"])
     assert schedule.optimizers == [optimizer]
 
@@ -119,7 +123,7 @@ def _loop(accelerator: Accelerator, on_step: Callable[[torch.nn.Module], None] |
 def test_windows_accumulate_the_mean_and_the_schedule_waits() -> None:
     gradients: list[float] = []
     rates = _loop(
-        Accelerator(cpu=True, gradient_accumulation_steps=4),
+        Accelerator(gradient_accumulation_steps=4),
         lambda model: gradients.append(model.weight.grad.item()),  # pyrefly: ignore
     )
     assert gradients == [1.0, 1.0]
@@ -129,15 +133,15 @@ def test_windows_accumulate_the_mean_and_the_schedule_waits() -> None:
 @pytest.mark.parametrize(("argument", "variable", "expected"), [(2, None, 2), (2, "3", 3), (1, "3", 3), (1, None, 1)])
 def test_the_launchers_accumulation_wins(argument: int, variable: str | None, expected: int) -> None:
     with environment.patch(accelerate_gradient_accumulation_steps=variable):
-        accelerator = Accelerator(cpu=True, gradient_accumulation_steps=argument)
+        accelerator = Accelerator(gradient_accumulation_steps=argument)
     assert accelerator.gradient_accumulation_steps == expected
 
 
 def test_a_new_accelerator_begins_a_new_window() -> None:
-    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    accelerator = Accelerator(gradient_accumulation_steps=2)
     with accelerator.accumulate():
         assert not accelerator.sync_gradients
-    again = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    again = Accelerator(gradient_accumulation_steps=2)
     with again.accumulate():
         assert not again.sync_gradients
 
@@ -145,11 +149,10 @@ def test_a_new_accelerator_begins_a_new_window() -> None:
 def test_accumulation_is_said_once_and_can_be_changed() -> None:
     with pytest.raises(ConfigError, match="Give one of them"):
         Accelerator(
-            cpu=True,
             gradient_accumulation_steps=2,
             gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=3),
         )
-    accelerator = Accelerator(cpu=True, gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=3))
+    accelerator = Accelerator(gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=3))
     accelerator.gradient_accumulation_steps = 5
     assert accelerator.gradient_state.num_steps == 5
     accelerator.sync_gradients = False
@@ -157,9 +160,9 @@ def test_accumulation_is_said_once_and_can_be_changed() -> None:
 
 
 def test_gradients_are_clipped_by_norm_and_by_value() -> None:
-    accelerator, model = Accelerator(cpu=True), torch.nn.Linear(2, 1, bias=False)
+    accelerator, model = Accelerator(), torch.nn.Linear(2, 1, bias=False)
     model = accelerator.prepare(model)
-    accelerator.backward((model(torch.tensor([[3.0, 4.0]]))).sum())
+    accelerator.backward((model(torch.tensor([[3.0, 4.0]], device=accelerator.device))).sum())
     assert accelerator.clip_grad_norm_(model.parameters(), 1.0).item() == pytest.approx(5.0)
     assert model.weight.grad.tolist()[0] == pytest.approx([0.6, 0.8], abs=1e-4)
     accelerator.clip_grad_value_(model.weight, 0.5)
@@ -204,13 +207,13 @@ def test_fp16_skips_a_step_with_infinities_and_says_so() -> None:
 
 
 def test_bf16_computes_in_bf16_and_gives_float32() -> None:
-    accelerator = Accelerator(cpu=True, mixed_precision="bf16")
+    accelerator = Accelerator(mixed_precision="bf16")
     model = accelerator.prepare(torch.nn.Linear(2, 2))
-    assert model(torch.ones(1, 2)).dtype == torch.float32
+    assert model(_ones(accelerator, 1, 2)).dtype == torch.float32
     with accelerator.autocast():
-        assert (torch.ones(1, 1) @ torch.ones(1, 1)).dtype == torch.bfloat16
+        assert (_ones(accelerator, 1, 1) @ _ones(accelerator, 1, 1)).dtype == torch.bfloat16
     with accelerator.autocast(AutocastKwargs(enabled=False)):
-        assert (torch.ones(1, 1) @ torch.ones(1, 1)).dtype == torch.float32
+        assert (_ones(accelerator, 1, 1) @ _ones(accelerator, 1, 1)).dtype == torch.float32
     assert accelerator.native_amp
     assert accelerator.scaler is None
     accelerator.unscale_gradients()
@@ -224,7 +227,7 @@ def test_a_precision_that_the_cpu_lacks_is_refused() -> None:
 
 
 def test_models_are_compiled_when_asked_and_saved_under_their_own_names(tmp_path: Path) -> None:
-    accelerator = Accelerator(cpu=True, dynamo_backend="eager")
+    accelerator = Accelerator(dynamo_backend="eager")
     model = accelerator.prepare(torch.nn.Linear(1, 1))
     assert is_compiled_module(model)
     assert not is_compiled_module(accelerator.unwrap_model(model, keep_torch_compile=False))
@@ -235,7 +238,7 @@ def test_models_are_compiled_when_asked_and_saved_under_their_own_names(tmp_path
     accelerator.load_state(tmp_path / "state")
     assert model.weight.item() != 7.0
     with pytest.raises(ConfigError, match="dynamo_backend and dynamo_plugin"):
-        Accelerator(cpu=True, dynamo_backend="eager", dynamo_plugin=TorchDynamoPlugin())
+        Accelerator(dynamo_backend="eager", dynamo_plugin=TorchDynamoPlugin())
 
 
 @pytest.mark.parametrize(
@@ -244,12 +247,12 @@ def test_models_are_compiled_when_asked_and_saved_under_their_own_names(tmp_path
 )
 def test_handlers_that_are_unknown_or_doubled_are_refused(handlers: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Accelerator(cpu=True, kwargs_handlers=handlers)
+        Accelerator(kwargs_handlers=handlers)
 
 
 def test_loader_options_can_be_read_and_reach_the_loaders() -> None:
     config = DataLoaderConfiguration(use_seedable_sampler=True, data_seed=3, non_blocking=True)
-    accelerator = Accelerator(cpu=True, dataloader_config=config, split_batches=True)
+    accelerator = Accelerator(dataloader_config=config, split_batches=True)
     assert accelerator.split_batches
     assert accelerator.use_seedable_sampler
     assert accelerator.non_blocking
@@ -266,7 +269,7 @@ def test_loader_options_can_be_read_and_reach_the_loaders() -> None:
 
 
 def test_metrics_of_one_process_are_complete() -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     loader = accelerator.prepare(DataLoader(torch.arange(5), batch_size=2))  # pyrefly: ignore
     gathered = [accelerator.gather_for_metrics({"x": batch})["x"] for batch in loader]
     assert torch.cat(gathered).tolist() == [0, 1, 2, 3, 4]
@@ -283,7 +286,7 @@ def test_metrics_of_one_process_are_complete() -> None:
 
 
 def test_a_trigger_is_seen_once() -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     assert not accelerator.check_trigger()
     accelerator.set_trigger()
     assert accelerator.check_trigger()
@@ -291,7 +294,7 @@ def test_a_trigger_is_seen_once() -> None:
 
 
 def test_freed_objects_are_gone() -> None:
-    accelerator, parts = Accelerator(cpu=True), _parts()
+    accelerator, parts = Accelerator(), _parts()
     model, optimizer = accelerator.prepare(parts.pop("model"), parts.pop("optimizer"))
     parts.clear()
     reference = weakref.ref(model)
@@ -304,7 +307,7 @@ def test_freed_objects_are_gone() -> None:
 
 
 def test_contexts_of_one_process_do_nothing() -> None:
-    accelerator, model = Accelerator(cpu=True), torch.nn.Linear(1, 1)
+    accelerator, model = Accelerator(), torch.nn.Linear(1, 1)
     with (
         accelerator.no_sync(model),
         accelerator.trigger_sync_in_backward(model),
@@ -315,7 +318,7 @@ def test_contexts_of_one_process_do_nothing() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*Profiler clears events")
 def test_a_profile_is_recorded_and_written(tmp_path: Path) -> None:
-    accelerator = Accelerator(cpu=True, kwargs_handlers=[ProfileKwargs(activities=["cpu"])])
+    accelerator = Accelerator(kwargs_handlers=[ProfileKwargs(activities=["cpu"])])
     with accelerator.profile() as profiler:
         torch.ones(2) + 1
     assert any(event.key == "aten::add" for event in profiler.key_averages())
@@ -339,23 +342,24 @@ class Counter:
 
 def test_a_state_brings_back_weights_optimizers_schedules_counters_and_own_objects(tmp_path: Path) -> None:
     def build() -> tuple[Accelerator, Any, Any, Any, Counter]:
-        accelerator, parts, counter = Accelerator(cpu=True, gradient_accumulation_steps=4), _parts(), Counter()
+        accelerator, parts, counter = Accelerator(gradient_accumulation_steps=4), _parts(), Counter()
         accelerator.register_for_checkpointing(counter)
         return accelerator, *accelerator.prepare(parts["model"], parts["optimizer"], parts["schedule"]), counter
 
     accelerator, model, optimizer, schedule, counter = build()
     for _ in range(6):
         with accelerator.accumulate(model):
-            accelerator.backward(model(torch.ones(1, 1)).mean())
+            accelerator.backward(model(_ones(accelerator, 1, 1)).mean())
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
     counter.count = 9
     accelerator.save_state(tmp_path / "state")
-    drawn_after = torch.rand(3)
+    drawn_after = torch.rand(3), torch.rand(3, device=accelerator.device)
     resumed, model2, _, schedule2, counter2 = build()
     resumed.load_state(tmp_path / "state")
-    assert torch.equal(torch.rand(3), drawn_after)
+    assert torch.equal(torch.rand(3), drawn_after[0])
+    assert torch.equal(torch.rand(3, device=resumed.device), drawn_after[1])
     assert torch.equal(model2.weight, model.weight)
     assert schedule2.get_last_lr() == schedule.get_last_lr()
     assert counter2.count == 9
@@ -363,7 +367,7 @@ def test_a_state_brings_back_weights_optimizers_schedules_counters_and_own_objec
 
 
 def test_hooks_can_keep_models_out_of_saves_and_loads(tmp_path: Path) -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     accelerator.prepare(torch.nn.Linear(1, 1))
     calls: list[str] = []
 
@@ -388,7 +392,7 @@ def test_hooks_can_keep_models_out_of_saves_and_loads(tmp_path: Path) -> None:
 
 def test_automatic_names_count_on_and_old_checkpoints_go(tmp_path: Path) -> None:
     config = ProjectConfiguration(project_dir=tmp_path, automatic_checkpoint_naming=True, total_limit=2)
-    accelerator = Accelerator(cpu=True, project_config=config)
+    accelerator = Accelerator(project_config=config)
     for _ in range(3):
         accelerator.save_state()
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["checkpoint_1", "checkpoint_2"]
@@ -398,7 +402,7 @@ def test_automatic_names_count_on_and_old_checkpoints_go(tmp_path: Path) -> None
 
 
 def test_saving_and_loading_nowhere_is_refused(tmp_path: Path) -> None:
-    accelerator = Accelerator(cpu=True, project_dir=tmp_path)
+    accelerator = Accelerator(project_dir=tmp_path)
     assert accelerator.project_dir == tmp_path
     with pytest.raises(ConfigError, match="no output_dir"):
         accelerator.save_state()
@@ -409,7 +413,7 @@ def test_saving_and_loading_nowhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_weights_and_single_objects_are_written(tmp_path: Path) -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     model = accelerator.prepare(torch.nn.Linear(8, 8))
     accelerator.save_model(model, tmp_path / "model", max_shard_size=200)
     assert len(list((tmp_path / "model").glob("*.safetensors"))) == 2
@@ -418,13 +422,13 @@ def test_weights_and_single_objects_are_written(tmp_path: Path) -> None:
 
 
 def test_batches_can_be_skipped() -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     loader = accelerator.prepare(DataLoader(torch.arange(4), batch_size=1))  # pyrefly: ignore
     assert [int(batch) for batch in accelerator.skip_first_batches(loader, 3)] == [3]
 
 
 def test_trackers_get_what_is_logged(tmp_path: Path) -> None:
-    accelerator = Accelerator(cpu=True, log_with="tensorboard", project_dir=tmp_path)
+    accelerator = Accelerator(log_with="tensorboard", project_dir=tmp_path)
     accelerator.log({"too": 1.0}, step=0)
     accelerator.init_trackers("run", config={"lr": 0.1})
     accelerator.log({"loss": 0.5}, step=1)
@@ -441,11 +445,11 @@ def test_trackers_get_what_is_logged(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_ranks_of_parallelism_that_there_is_none_of_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=r"This run has no .*parallelism"):
-        getattr(Accelerator(cpu=True), name)
+        getattr(Accelerator(), name)
 
 
 def test_sequences_are_not_split() -> None:
-    accelerator = Accelerator(cpu=True)
+    accelerator = Accelerator()
     loader = object()
     assert accelerator.deepspeed_ulysses_dl_adapter(loader, None) is loader
     with accelerator.maybe_context_parallel(buffers=[], buffer_seq_dims=[]):
@@ -453,4 +457,4 @@ def test_sequences_are_not_split() -> None:
     with pytest.raises(ConfigError, match="LOMO"):
         accelerator.lomo_backward(torch.ones(()), 0.1)
     with pytest.raises(ConfigError, match="fsdp_plugin"):
-        Accelerator(cpu=True, fsdp_plugin=object())
+        Accelerator(fsdp_plugin=object())

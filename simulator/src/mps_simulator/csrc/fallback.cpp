@@ -33,22 +33,23 @@ class Call {
   }
 
  private:
-  at::Tensor lower(const at::Tensor& tensor) {
-    if (tensor.defined()) {
-      if (tensor.is_mps()) {
-        on_device_ = true;
-      } else if (tensor.is_cpu() && tensor.dim() != 0) {
-        hosts_.push_back(tensor);
-      }
+  // `lenient` accepts a CPU tensor among those of the device.
+  at::Tensor lower(const at::Tensor& tensor, bool written, bool lenient) {
+    if (tensor.defined() && tensor.is_cpu() && !lenient) {
+      hosts_.push_back({tensor, written});
     }
+    on_device_ = on_device_ || (tensor.defined() && tensor.is_mps());
     return lowering_.lower(tensor);
   }
 
   void lower(IValue& value, const c10::Argument& argument) {
+    const bool written = argument.alias_info() && argument.alias_info()->isWrite();
     if (value.isTensor()) {
-      value = lower(value.toTensor());
+      const at::Tensor tensor = value.toTensor();
+      const bool lenient = tensor.defined() && tensor.is_cpu() && takes_host_lengths(op_);
+      value = lower(tensor, written, lenient);
     } else if (value.isTensorList()) {
-      value = lower_list(value.toTensorList());
+      value = lower_list(value.toTensorList(), written);
     } else if (value.isOptionalTensorList()) {
       value = lower_list(value.toOptionalTensorList());
     } else if (value.isDevice() && value.toDevice().is_mps()) {
@@ -59,29 +60,30 @@ class Call {
     }
   }
 
-  c10::List<at::Tensor> lower_list(const c10::List<at::Tensor>& tensors) {
+  c10::List<at::Tensor> lower_list(const c10::List<at::Tensor>& tensors, bool written) {
     c10::List<at::Tensor> lowered;
     lowered.reserve(tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) {
-      lowered.push_back(lower(tensors.get(i)));
+      lowered.push_back(lower(tensors.get(i), written, /*lenient=*/false));
     }
     return lowered;
   }
 
+  // These are indices, which may be on the CPU.
   c10::List<std::optional<at::Tensor>> lower_list(const c10::List<std::optional<at::Tensor>>& tensors) {
     c10::List<std::optional<at::Tensor>> lowered;
     lowered.reserve(tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) {
       const auto tensor = tensors.get(i);
-      lowered.push_back(tensor.has_value() ? std::optional<at::Tensor>(lower(*tensor)) : std::nullopt);
+      lowered.push_back(tensor.has_value() ? std::optional(lower(*tensor, false, /*lenient=*/true)) : std::nullopt);
     }
     return lowered;
   }
 
   void check_devices() const {
     if (on_device_) {
-      for (const at::Tensor& host : hosts_) {
-        check_same_device(op_, host);
+      for (const auto& [tensor, written] : hosts_) {
+        check_on_device(tensor, written);
       }
     }
   }
@@ -102,7 +104,7 @@ class Call {
   Stack* stack_;
   Lowering lowering_;
   bool on_device_ = false;
-  std::vector<at::Tensor> hosts_;
+  std::vector<std::pair<at::Tensor, bool>> hosts_; // with whether they are written
 };
 
 void run_on_host(const c10::OperatorHandle& op, Stack* stack) {

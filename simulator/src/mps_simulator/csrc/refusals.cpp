@@ -34,18 +34,8 @@ const Names kVision = {
     "torchvision::ps_roi_pool",
     "torchvision::_ps_roi_pool_backward"};
 
-// They read an index or a length on the CPU, beside tensors of the device.
-const Names kMixed = {
-    "aten::index.Tensor",
-    "aten::index.Tensor_out",
-    "aten::_unsafe_index.Tensor",
-    "aten::index_put_",
-    "aten::index_put",
-    "aten::_index_put_impl_",
-    "aten::_unsafe_index_put",
-    "aten::_pack_padded_sequence",
-    "aten::_ctc_loss.Tensor",
-    "aten::_ctc_loss_backward.Tensor"};
+const Names kWithHostLengths = {
+    "aten::_pack_padded_sequence", "aten::_ctc_loss.Tensor", "aten::_ctc_loss_backward.Tensor"};
 
 std::string full_name(const c10::OperatorHandle& op) {
   return c10::toString(op.operator_name());
@@ -139,16 +129,14 @@ void check_layout(std::optional<c10::Layout> layout) {
       layout.value_or(c10::Layout::Strided) == c10::Layout::Strided, "only strided tensors are supported on MPS");
 }
 
-void check_on_device(const at::Tensor& tensor) {
-  TORCH_CHECK(
-      !tensor.defined() || !tensor.is_cpu() || tensor.dim() == 0,
-      "Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu!");
+bool takes_host_lengths(const c10::OperatorHandle& op) {
+  return kWithHostLengths.count(full_name(op)) != 0;
 }
 
-void check_same_device(const c10::OperatorHandle& op, const at::Tensor& host) {
-  if (host.dim() != 0 && !kMixed.count(full_name(op))) {
-    check_on_device(host);
-  }
+void check_on_device(const at::Tensor& tensor, bool written) {
+  TORCH_CHECK(
+      !tensor.defined() || !tensor.is_cpu() || (tensor.dim() == 0 && !written),
+      "Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu!");
 }
 
 } // namespace mps_simulator

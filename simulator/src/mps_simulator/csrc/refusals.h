@@ -29,10 +29,10 @@ void check_dimensions(size_t dimensions);
 // Raises NotImplementedError for a tensor that is not dense.
 void check_layout(std::optional<c10::Layout> layout);
 
-// Raises RuntimeError when `host`, a CPU tensor, is given to an operator along with tensors of the device.
-void check_same_device(const c10::OperatorHandle& op, const at::Tensor& host);
+// Whether the operator reads a length on the CPU, beside tensors of the device.
+bool takes_host_lengths(const c10::OperatorHandle& op);
 
-// The same for one argument of a kernel that takes no CPU tensor of any size but a number.
-void check_on_device(const at::Tensor& tensor);
+// Raises RuntimeError for a CPU tensor among tensors of the device. A number, read and not written, may be on the CPU.
+void check_on_device(const at::Tensor& tensor, bool written = false);
 
 } // namespace mps_simulator

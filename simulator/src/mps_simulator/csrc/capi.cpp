@@ -23,4 +23,17 @@ __attribute__((visibility("default"))) void mps_simulator_set_operators(const ch
   mps_simulator::set_operators(names);
 }
 
+// What would become of an operator: 0 for a kernel of its own, 1 for the CPU, 2 for a refusal, 3 if there is none.
+__attribute__((visibility("default"))) int mps_simulator_support(const char* name, const char* overload) {
+  const auto op = c10::Dispatcher::singleton().findSchema({name, overload});
+  if (!op) {
+    return 3;
+  }
+  try {
+    return static_cast<int>(mps_simulator::support_of(*op));
+  } catch (const c10::NotImplementedError&) {
+    return 2;
+  }
+}
+
 } // extern "C"

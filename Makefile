@@ -15,11 +15,12 @@ PEER = accelerate==1.15.0
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --disable-pip-version-check
 
-.PHONY: help demo test check format docs bench peer clean
+.PHONY: help demo test test-simulated check format docs bench peer clean
 
 help:
 	@echo "make demo     install, fetch photos and weights, fine-tune an image model on the best device here"
 	@echo "make test     install and run the tests"
+	@echo "make test-simulated   the same tests of one device again on a simulated Apple GPU (Linux, C++ compiler)"
 	@echo "make check    ruff, pyrefly, import layers, architecture limits"
 	@echo "make format   let ruff rewrite the files"
 	@echo "make docs     build the documentation into site/"
@@ -33,6 +34,11 @@ demo: $(VENV)/.examples
 
 test: $(VENV)/.test peer
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# Tests that take the best device of the machine get the simulated one here.
+test-simulated: $(VENV)/.simulator
+	OMP_NUM_THREADS=1 $(BIN)/python -m mps_simulator -m pytest -n $(JOBS) tests/unit tests/mps $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -p mps_simulator.pytest_plugin simulator/tests $(ARGS)
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -72,6 +78,10 @@ $(VENV)/.examples: $(VENV)/bin/python pyproject.toml
 $(VENV)/.test: $(VENV)/bin/python pyproject.toml
 	$(PIP) -e ".[test,examples]"
 	@touch $@ $(VENV)/.examples
+
+$(VENV)/.simulator: $(VENV)/.test simulator/pyproject.toml
+	$(PIP) -e simulator
+	@touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(PIP) -e ".[docs]"

@@ -31,7 +31,7 @@ def test_tests_run_on_the_device(tmp_path: Path, spread: list[str]) -> None:
 
 def test_bad_settings_are_one_line() -> None:
     env = {"MPS_SIMULATOR_MEMORY": "much"}
-    done = python("-m", "pytest", "-p", "mps_simulator.pytest_plugin", "--version", env=env)
+    done = python("-m", "pytest", "-p", "mps_simulator.pytest_plugin", "--collect-only", env=env)
     assert done.returncode == 4
     assert "MPS_SIMULATOR_MEMORY is 'much'" in done.stderr
 
@@ -43,6 +43,8 @@ def test_marked_tests_are_skipped_on_a_real_mac(tmp_path: Path) -> None:
     code = """
 import sys, pytest
 sys.platform = "darwin"
+import mps_simulator.pytest_plugin
+sys.platform = "linux"
 sys.exit(pytest.main(["-q", "-p", "mps_simulator.pytest_plugin", "-p", "no:cacheprovider", "test_it.py"]))
 """
     done = python("-c", code, cwd=tmp_path)

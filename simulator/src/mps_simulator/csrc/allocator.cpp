@@ -18,9 +18,6 @@ namespace {
 constexpr size_t MiB = size_t(1) << 20;
 constexpr size_t kAlignment = 256;
 constexpr size_t kLargestSmall = 1 * MiB;
-constexpr size_t kLargestLarge = 10 * MiB;
-constexpr size_t kLargestExtraLarge = 512 * MiB;
-constexpr std::array<size_t, 4> kHeap = {8 * MiB, 32 * MiB, 1024 * MiB, 2 * MiB};
 
 constexpr double kHighWatermark = 1.7;
 constexpr double kHighestWatermark = 2.0;
@@ -40,6 +37,23 @@ std::string format_size(size_t bytes) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(unit == 0 ? 0 : 2) << amount << units[unit];
   return text.str();
+}
+
+// How large a heap torch makes for a buffer, when `room` bytes are left under the limit.
+size_t heap_size(size_t buffer, size_t room) {
+  constexpr size_t small = 8 * MiB;
+  constexpr size_t large = 32 * MiB;
+  constexpr size_t extra_large = 1024 * MiB;
+  if (buffer <= kLargestSmall) {
+    return small;
+  }
+  if (buffer < 10 * MiB) {
+    return large;
+  }
+  if (buffer < extra_large / 2 && extra_large <= room) {
+    return extra_large;
+  }
+  return round_up(buffer, 2 * MiB);
 }
 
 double ratio_from(const char* variable, double otherwise) {
@@ -88,47 +102,60 @@ size_t Accounts::limit() const {
   return static_cast<size_t>(high_watermark_ * static_cast<double>(machine().recommended_memory));
 }
 
-Tier Accounts::tier_of(size_t bytes) const {
-  if (bytes <= kLargestSmall) {
-    return Tier::Small;
+// The fullest heap that has room; where in a heap a buffer lies, and so whether it is in pieces, is not followed.
+Heap* Accounts::find(size_t bytes) {
+  const bool small = bytes <= kLargestSmall;
+  Heap* best = nullptr;
+  for (Heap& heap : heaps_) {
+    const bool fits = heap.small == small && heap.size - heap.used >= bytes;
+    if (fits && (best == nullptr || heap.size - heap.used < best->size - best->used)) {
+      best = &heap;
+    }
   }
-  if (bytes < kLargestLarge) {
-    return Tier::Large;
-  }
-  // A heap that would not fit under the limit is not asked for: the buffer gets one of its own size.
-  const size_t most = limit();
-  const bool roomy = most > kHeap[2] && reserved() < most - kHeap[2];
-  return bytes < kLargestExtraLarge && roomy ? Tier::ExtraLarge : Tier::Oversize;
+  return best;
 }
 
-Tier Accounts::take(size_t bytes) {
+// A new heap, or null when the limit does not allow it.
+Heap* Accounts::make(size_t bytes) {
+  const size_t taken = reserved();
+  if (taken + bytes > limit()) {
+    return nullptr;
+  }
+  const size_t size = heap_size(bytes, limit() - taken);
+  heaps_.push_back({size, 0, bytes <= kLargestSmall});
+  total(stats_.reserved_bytes).increase(size);
+  stats_.num_device_alloc += 1;
+  return &heaps_.back();
+}
+
+Heap* Accounts::take(size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   TORCH_CHECK(bytes < machine().max_buffer, "Invalid buffer size: ", format_size(bytes));
   const size_t rounded = round_up(bytes, kAlignment);
-  const Tier tier = tier_of(rounded);
-  Pool& pool = pools_[static_cast<size_t>(tier)];
-  if (pool.used + rounded > pool.reserved) {
-    if (reserved() + rounded > limit()) {
-      drop_cache();
-    }
-    if (pool.used + rounded > pool.reserved && reserved() + rounded > limit()) {
-      refuse(bytes);
-    }
-    reserve(pool, rounded);
+  Heap* heap = find(rounded);
+  if (heap == nullptr) {
+    heap = make(rounded);
   }
-  pool.used += rounded;
+  if (heap == nullptr) {
+    drop_cache();
+    heap = make(rounded);
+  }
+  if (heap == nullptr) {
+    refuse(bytes);
+  }
+  heap->used += rounded;
   total(stats_.allocation).increase(1);
   total(stats_.active).increase(1);
   total(stats_.requested_bytes).increase(bytes);
   total(stats_.allocated_bytes).increase(rounded);
   total(stats_.active_bytes).increase(rounded);
-  return tier;
+  return heap;
 }
 
-void Accounts::give(size_t bytes, Tier tier) noexcept {
+void Accounts::give(size_t bytes, Heap* heap) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   const size_t rounded = round_up(bytes, kAlignment);
-  pools_[static_cast<size_t>(tier)].used -= rounded;
+  heap->used -= rounded;
   total(stats_.allocation).decrease(1);
   total(stats_.active).decrease(1);
   total(stats_.requested_bytes).decrease(bytes);
@@ -136,25 +163,15 @@ void Accounts::give(size_t bytes, Tier tier) noexcept {
   total(stats_.active_bytes).decrease(rounded);
 }
 
-void Accounts::reserve(Pool& pool, size_t bytes) {
-  const size_t heap = kHeap[static_cast<size_t>(&pool - pools_.data())];
-  const size_t added = round_up(pool.used + bytes - pool.reserved, heap);
-  pool.reserved += added;
-  total(stats_.reserved_bytes).increase(added);
-  stats_.num_device_alloc += 1;
-}
-
-void Accounts::release(Pool& pool, size_t keep) {
-  if (keep < pool.reserved) {
-    total(stats_.reserved_bytes).decrease(pool.reserved - keep);
-    pool.reserved = keep;
-    stats_.num_device_free += 1;
-  }
-}
-
 void Accounts::drop_cache() {
-  for (size_t i = 0; i < pools_.size(); ++i) {
-    release(pools_[i], round_up(pools_[i].used, kHeap[i]));
+  for (auto heap = heaps_.begin(); heap != heaps_.end();) {
+    if (heap->used == 0) {
+      total(stats_.reserved_bytes).decrease(heap->size);
+      stats_.num_device_free += 1;
+      heap = heaps_.erase(heap);
+    } else {
+      ++heap;
+    }
   }
 }
 
@@ -181,8 +198,8 @@ void Accounts::refuse(size_t bytes) {
 
 size_t Accounts::reserved() const {
   size_t sum = 0;
-  for (const Pool& pool : pools_) {
-    sum += pool.reserved;
+  for (const Heap& heap : heaps_) {
+    sum += heap.size;
   }
   return sum;
 }
@@ -190,8 +207,8 @@ size_t Accounts::reserved() const {
 size_t Accounts::current() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t sum = 0;
-  for (const Pool& pool : pools_) {
-    sum += pool.used;
+  for (const Heap& heap : heaps_) {
+    sum += heap.used;
   }
   return sum;
 }
@@ -227,18 +244,18 @@ namespace {
 
 // What a pointer of the device stands for. It counts for as long as it exists.
 struct Block {
-  Block(c10::DataPtr fresh, c10::Storage adopted, size_t size, Tier tier)
-      : fresh(std::move(fresh)), adopted(std::move(adopted)), size(size), tier(tier) {}
+  Block(c10::DataPtr fresh, c10::Storage adopted, size_t size, Heap* heap)
+      : fresh(std::move(fresh)), adopted(std::move(adopted)), size(size), heap(heap) {}
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   ~Block() {
-    accounts().give(size, tier);
+    accounts().give(size, heap);
   }
 
   c10::DataPtr fresh;
   c10::Storage adopted;
   size_t size;
-  Tier tier;
+  Heap* heap;
 };
 
 void delete_block(void* block) {
@@ -249,8 +266,8 @@ c10::DataPtr allocate_block(size_t bytes, c10::Device device) {
   if (bytes == 0) {
     return {nullptr, device};
   }
-  const Tier tier = accounts().take(bytes);
-  auto block = std::make_unique<Block>(c10::DataPtr(), c10::Storage(), bytes, tier);
+  Heap* const heap = accounts().take(bytes);
+  auto block = std::make_unique<Block>(c10::DataPtr(), c10::Storage(), bytes, heap);
   block->fresh = c10::GetCPUAllocator()->allocate(bytes);
   void* data = block->fresh.get();
   return {data, block.release(), &delete_block, device};
@@ -347,8 +364,8 @@ c10::DataPtr adopt(const c10::Storage& host) {
   if (host.nbytes() == 0 || host.data() == nullptr) {
     return {nullptr, kDevice};
   }
-  const Tier tier = accounts().take(host.nbytes());
-  auto* block = new Block(c10::DataPtr(), host, host.nbytes(), tier);
+  Heap* const heap = accounts().take(host.nbytes());
+  auto* block = new Block(c10::DataPtr(), host, host.nbytes(), heap);
   return {host.mutable_data(), block, &delete_block, kDevice};
 }
 

@@ -4,14 +4,18 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Storage.h>
 
-#include <array>
+#include <list>
 #include <mutex>
 
 namespace mps_simulator {
 
-// How torch sizes Metal's heaps. A buffer is cut out of a heap of its tier, and a heap stays with the
-// driver after its last buffer is gone, until the cache is emptied.
-enum class Tier : uint8_t { Small, Large, ExtraLarge, Oversize };
+// What torch asks of Metal, and cuts its buffers out of. A heap stays with the driver after its last buffer is gone,
+// until the cache is emptied.
+struct Heap {
+  size_t size;
+  size_t used;
+  bool small; // of the pool for small buffers
+};
 
 // Bytes in use, the limit on them, and both of torch's out-of-memory errors. Thread safe.
 class Accounts {
@@ -20,8 +24,8 @@ class Accounts {
   Accounts();
 
   // Counts a new buffer. Raises RuntimeError, not torch.OutOfMemoryError, when it does not fit: so does torch there.
-  Tier take(size_t bytes);
-  void give(size_t bytes, Tier tier) noexcept;
+  Heap* take(size_t bytes);
+  void give(size_t bytes, Heap* heap) noexcept;
   void empty_cache();
   void set_high_watermark(double ratio);
 
@@ -32,21 +36,15 @@ class Accounts {
   void reset_accumulated();
 
  private:
-  struct Pool {
-    size_t used = 0;
-    size_t reserved = 0;
-  };
-
-  Tier tier_of(size_t bytes) const;
   size_t limit() const;
   size_t reserved() const;
-  void reserve(Pool& pool, size_t bytes);
-  void release(Pool& pool, size_t keep);
+  Heap* find(size_t bytes);
+  Heap* make(size_t bytes);
   void drop_cache();
   [[noreturn]] void refuse(size_t bytes);
 
   mutable std::mutex mutex_;
-  std::array<Pool, 4> pools_;
+  std::list<Heap> heaps_;
   c10::CachingDeviceAllocator::DeviceStats stats_;
   double high_watermark_;
 };

@@ -123,26 +123,26 @@ dist.destroy_process_group()
     assert last == "1"
 
 
-@pytest.mark.parametrize(
-    "mix",
-    [
-        lambda here, there: there + here,
-        lambda here, there: here * there,
-        lambda here, there: torch.nn.functional.linear(there, here),
-        lambda here, there: torch.nn.functional.conv2d(there.view(1, 1, 2, 2), here.view(1, 1, 2, 2)),
-        lambda here, there: torch.nn.functional.mse_loss(there, here),
-        lambda here, there: torch.cat([there, here]),
-        lambda here, there: torch.nn.functional.embedding(torch.tensor([0]), there),
-        lambda here, there: here.add_(there),
-        lambda here, there: torch.zeros(()).add_(there.sum()),
-        lambda here, there: here[torch.tensor([0], device=MPS)],
-        lambda here, there: there.index_put_((torch.tensor([0]),), here[0]),
-        lambda here, there: torch.add(there, 1, out=here),
-    ],
-)
-def test_tensors_of_two_devices(mix: Callable[[torch.Tensor, torch.Tensor], object]) -> None:
+MIXES: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
+    "sum": lambda here, there: there + here,
+    "product": lambda here, there: here * there,
+    "linear": lambda here, there: torch.nn.functional.linear(there, here),
+    "convolution": lambda here, there: torch.nn.functional.conv2d(there.view(1, 1, 2, 2), here.view(1, 1, 2, 2)),
+    "loss": lambda here, there: torch.nn.functional.mse_loss(there, here),
+    "concatenation": lambda here, there: torch.cat([there, here]),
+    "embedding": lambda here, there: torch.nn.functional.embedding(torch.tensor([0]), there),
+    "in place": lambda here, there: here.add_(there),
+    "number in place": lambda here, there: torch.zeros(()).add_(there.sum()),
+    "index of the other device": lambda here, there: here[torch.tensor([0], device=MPS)],
+    "value by index": lambda here, there: there.index_put_((torch.tensor([0]),), here[0]),
+    "out": lambda here, there: torch.add(there, 1, out=here),
+}
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_tensors_of_two_devices(name: str) -> None:
     with pytest.raises(RuntimeError) as caught:
-        mix(torch.ones(2, 2), torch.ones(2, 2, device=MPS))
+        MIXES[name](torch.ones(2, 2), torch.ones(2, 2, device=MPS))
     assert message(caught.value) == TWO_DEVICES
 
 
@@ -181,8 +181,8 @@ def test_storages_cannot_be_resized_or_shared() -> None:
 
 def test_loaders_do_not_pin() -> None:
     with pytest.warns(UserWarning, match="'pin_memory' argument is set as true but not supported on MPS now"):
-        batches = list(torch.utils.data.DataLoader([torch.ones(1)], pin_memory=True))
-    assert not batches[0].is_pinned()
+        batches = list(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(1)), pin_memory=True))
+    assert not batches[0][0].is_pinned()
     pinned = torch.ones(3).pin_memory()
     assert pinned.is_pinned()
     assert pinned.to(MPS, non_blocking=True).tolist() == [1, 1, 1]
@@ -192,4 +192,4 @@ def test_metal_is_not_there() -> None:
     with pytest.raises(RuntimeError, match="is simulated, and has no Metal"):
         torch.mps.compile_shader("kernel void nothing() {}")
     with pytest.raises(Exception, match="is simulated, and has no Metal"):
-        torch.compile(lambda x: x.sin() + 1)(torch.ones(2, device=MPS))
+        torch.compile(torch.sin)(torch.ones(2, device=MPS))

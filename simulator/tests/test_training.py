@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.checkpoint import checkpoint
 
 STEPS = 4
 
@@ -111,7 +112,7 @@ def test_a_scaler_skips_steps_whose_gradients_are_infinite(fused: bool) -> None:
 def test_checkpointing_of_activations(reentrant: bool) -> None:
     inputs = torch.ones(2, 4, device="mps", requires_grad=True)
     layer = nn.Linear(4, 4).to("mps")
-    torch.utils.checkpoint.checkpoint(layer, inputs, use_reentrant=reentrant).sum().backward()
+    checkpoint(layer, inputs, use_reentrant=reentrant).sum().backward()
     assert inputs.grad is not None
     assert torch.equal(inputs.grad, layer.weight.detach().sum(0).expand(2, 4))
 

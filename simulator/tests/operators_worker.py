@@ -95,10 +95,10 @@ def call(operator: Any) -> str:
     return ""
 
 
-def route(name: str) -> str:
-    """What the dispatcher runs on the device, in its words: "kernel", "backend fallback", "math kernel" and so on."""
+def route(name: str, device: str) -> str:
+    """What the dispatcher runs on a device, in its words: "kernel", "backend fallback", "math kernel" and so on."""
     rows = torch._C._dispatch_dump_table(name).splitlines()
-    row = next((row for row in rows if row.startswith("MPS: ")), "[none]")
+    row = next((row for row in rows if row.startswith(f"{device}: ")), "[none]")
     return row.rsplit("[", 1)[1].rstrip("]")
 
 
@@ -108,7 +108,7 @@ def visit(name: str, library: ctypes.CDLL, calls: int) -> dict[str, Any]:
     operator = getattr(getattr(torch.ops.aten, base), overload or "default")
     decision = library.mps_simulator_support(f"aten::{base}".encode(), overload.encode())
     results = ["" if name in CRASH else call(operator) for _ in range(calls)]
-    return {"route": route(name), "decision": decision, "result": results[-1]}
+    return {"route": route(name, "MPS"), "on_cpu": route(name, "CPU"), "decision": decision, "result": results[-1]}
 
 
 def main(report: Path, names: list[str]) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
-from programs import python
 
 from mps_simulator.installed import find_torch
+from programs import python
 
 WORKER = Path(__file__).with_name("operators_worker.py")
 NATIVE, ON_HOST, REFUSED = range(3)
@@ -125,6 +125,11 @@ def agrees(name: str, said: str, found: dict[str, Any]) -> bool:
     return decision == REFUSED and refused
 
 
+def test_operators_are_not_taken_apart_where_a_mac_has_a_kernel(visited: dict[str, dict[str, Any]]) -> None:
+    whole = [name for name in table() if kind(name) == "with MPS" and visited[name]["on_cpu"] == "kernel"]
+    assert {visited[name]["route"] for name in whole} == {"kernel"}
+
+
 def test_forms_that_delegate_are_refused_in_the_name_of_their_out_form(visited: dict[str, dict[str, Any]]) -> None:
     forms = [name for name in table() if kind(name) == "without MPS" and visited[name]["route"] in KERNELS]
     reached = 0
@@ -150,7 +155,9 @@ def test_whatever_is_refused_falls_back_with_one_warning_when_that_was_asked_for
     names = [name for name, found in visited.items() if found["result"] == refusal(name)]
     # The worker calls each that is named twice, so that a second warning would show.
     again, said = visit(tmp_path / "report.json", *names, PYTORCH_ENABLE_MPS_FALLBACK="1")
-    warnings = Counter(line.split("Warning: ", 1)[1].split(" (function")[0] for line in said.splitlines() if "Warning: " in line)
+    warnings = Counter(
+        line.split("Warning: ", 1)[1].split(" (function")[0] for line in said.splitlines() if "Warning: " in line
+    )
     wrong = [name for name in names if warnings[fallback_warning(name)] != 1]
     refused = [name for name in names if again[name]["decision"] != ON_HOST or again[name]["result"] == refusal(name)]
     assert not wrong

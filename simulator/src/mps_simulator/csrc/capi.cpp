@@ -1,4 +1,5 @@
 // What the Python side calls, by ctypes. None of it raises.
+#include "fallback.h"
 #include "machine.h"
 #include "refusals.h"
 
@@ -21,6 +22,7 @@ __attribute__((visibility("default"))) void mps_simulator_set_machine(
 // One name of an operator a line, without its namespace: the operators of aten that have a kernel on a Mac.
 __attribute__((visibility("default"))) void mps_simulator_set_operators(const char* names) {
   mps_simulator::set_operators(names);
+  mps_simulator::add_kernels(names);
 }
 
 // What would become of an operator: 0 for a kernel of its own, 1 for the CPU, 2 for a refusal, 3 if there is none.

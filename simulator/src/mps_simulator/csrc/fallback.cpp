@@ -1,10 +1,14 @@
 // Any operator, on the CPU, over the memory of the device.
+#include "fallback.h"
+
 #include "generator.h"
 #include "lowering.h"
 #include "observe.h"
 #include "refusals.h"
 
 #include <torch/library.h>
+
+#include <sstream>
 
 namespace mps_simulator {
 
@@ -123,6 +127,21 @@ void run_on_host(const c10::OperatorHandle& op, Stack* stack) {
 }
 
 } // namespace
+
+void add_kernels(const std::string& names) {
+  // Never destroyed, as that would take the kernels back.
+  static auto* library = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::MPS, __FILE__, __LINE__);
+  std::istringstream lines(names);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t dot = line.find('.');
+    const c10::OperatorName name("aten::" + line.substr(0, dot), dot == std::string::npos ? "" : line.substr(dot + 1));
+    const auto op = c10::Dispatcher::singleton().findSchema(name);
+    if (op && op->hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
+        !op->hasKernelForDispatchKey(c10::DispatchKey::MPS)) {
+      library->impl(line.c_str(), torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
+    }
+  }
+}
 
 TORCH_LIBRARY_IMPL(_, MPS, library) {
   library.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());

@@ -6,8 +6,10 @@
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/_adaptive_avg_pool2d.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
+#include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -230,6 +232,45 @@ Tensor plain_attention(
   return std::get<0>(result);
 }
 
+// Metal's average pools have windows of one size.
+void check_windows(IntArrayRef from, IntArrayRef to) {
+  constexpr auto rest =
+      ". Non-divisible input sizes are not implemented on MPS device yet. For now, you can manually transfer tensor to "
+      "cpu in this case. Please refer to [this issue](https://github.com/pytorch/pytorch/issues/96056)";
+  TORCH_CHECK(
+      (from[0] >= to[0] && from[1] >= to[1]) || (from[0] <= to[0] && from[1] <= to[1]),
+      "Adaptive pool MPS: Input height and width must both be greater than, or equal to, or lesser than output height "
+      "and width");
+  if (from[0] >= to[0] && from[1] >= to[1]) {
+    const bool fits = to[0] == 0 || to[1] == 0 || (from[0] % to[0] == 0 && from[1] % to[1] == 0);
+    TORCH_CHECK(fits, "Adaptive pool MPS: input sizes must be divisible by output sizes", rest);
+  } else {
+    const bool fits = from[0] == 0 || from[1] == 0 || (to[0] % from[0] == 0 && to[1] % from[1] == 0);
+    TORCH_CHECK(fits, "Adaptive pool MPS: output sizes must be divisible by input sizes", rest);
+  }
+}
+
+void check_pool(const Tensor& input, IntArrayRef size) {
+  if (input.dim() >= 3 && size.size() == 2) {
+    check_windows(input.sizes().slice(input.dim() - 2), size);
+  }
+}
+
+Tensor average_pool(const Tensor& input, IntArrayRef size) {
+  check_pool(input, size);
+  Lowering lowering;
+  return lowering.raise(at::_adaptive_avg_pool2d(lowering.lower(input), size));
+}
+
+Tensor& average_pool_out(const Tensor& input, IntArrayRef size, Tensor& out) {
+  check_pool(input, size);
+  Lowering lowering;
+  Tensor host = lowering.lower(out);
+  at::adaptive_avg_pool2d_out(host, lowering.lower(input), size);
+  lowering.sync();
+  return out;
+}
+
 // The CPU's kernel draws from the CPU's generator.
 TwoTensors native_dropout(const Tensor& input, double p, std::optional<bool> training) {
   if (!training.value_or(true) || input.numel() == 0) {
@@ -260,6 +301,8 @@ TORCH_LIBRARY_IMPL(aten, MPS, library) {
   library.impl("convolution_overrideable", convolution);
   library.impl("convolution_backward_overrideable", convolution_backward);
   library.impl("_scaled_dot_product_attention_math_for_mps", attention);
+  library.impl("_adaptive_avg_pool2d", average_pool);
+  library.impl("adaptive_avg_pool2d.out", average_pool_out);
   library.impl("native_dropout", native_dropout);
   library.impl("scaled_dot_product_attention", plain_attention);
 }

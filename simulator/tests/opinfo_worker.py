@@ -27,7 +27,10 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool,
 DOUBLES = (torch.float64, torch.complex128)
 SAMPLES = 4
 REFUSAL = re.compile(r"The operator '([\w:.]+)' is not currently implemented for the MPS device")
-SPARSE_REFUSALS = ("only strided tensors are supported on MPS", "Could not run 'new_compressed_tensor' from the 'mps:0'")
+SPARSE_REFUSALS = (
+    "only strided tensors are supported on MPS",
+    "Could not run 'new_compressed_tensor' from the 'mps:0'",
+)
 DOUBLE_REFUSALS = ("the MPS framework doesn't support float64", "Trying to convert ComplexDouble to the MPS backend")
 
 # Their arguments must be on the CPU, whatever the device.
@@ -35,7 +38,16 @@ HOST_ARGUMENTS = frozenset({"tensor_split"})
 
 # Their results are memory that nobody has written: only type, shape and strides can be compared.
 UNWRITTEN = frozenset(
-    "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize_ resize_as_".split()
+    [
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "resize_",
+        "resize_as_",
+    ]
 )
 
 
@@ -299,7 +311,7 @@ class Measure:
             roots = [leaf for leaf in outputs if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
             inputs = [tensor for tensor in call.tensors() if tensor.requires_grad]
             if not roots or not inputs:
-                return []
+                return ()
             generator = torch.Generator().manual_seed(1)
             weights = [torch.randn(root.shape, dtype=root.dtype, generator=generator) for root in roots]
             placed = [weight.to(call.device) for weight in weights]

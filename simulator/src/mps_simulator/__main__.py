@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from mps_simulator.activation import announce, prepare
 from mps_simulator.errors import SimulatorError
+from mps_simulator.settings import TEXT
 
 _HOOK = "mps_simulator_startup.pth"
 
@@ -34,6 +35,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--memory", metavar="SIZE", help="memory of the Mac, such as 8GB (default 16GB)")
     parser.add_argument("--macos", metavar="VERSION", help="its version of macOS, such as 14.5 (default 15.0)")
     parser.add_argument("--chip", metavar="NAME", help="its chip, such as 'Apple M2' (the default)")
+    parser.add_argument("--strict", action="store_true", default=None, help="errors for what a Mac corrupts silently")
+    parser.add_argument("--report", action="store_true", help="say at exit what would cost a Mac time")
+    parser.add_argument("--report-json", metavar="PATH", help="the same as JSON; {pid} in the path for one a process")
     parser.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
@@ -46,7 +50,13 @@ def main(argv: Sequence[str]) -> NoReturn:
         if not options.program:
             raise SimulatorError("No program was given. Use: python -m mps_simulator script.py [arguments]")
         _check_hook()
-        chosen = prepare(memory=options.memory, macos=options.macos, chip=options.chip)
+        chosen = prepare(
+            memory=options.memory,
+            macos=options.macos,
+            chip=options.chip,
+            strict=options.strict,
+            report=",".join(filter(None, [options.report and TEXT, options.report_json])) or None,
+        )
     except SimulatorError as error:
         print(f"mps-simulator: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from types import ModuleType
@@ -20,7 +21,13 @@ def active() -> Settings | None:
 
 
 def activate(
-    *, memory: str | None = None, macos: str | None = None, chip: str | None = None, quiet: bool = False
+    *,
+    memory: str | None = None,
+    macos: str | None = None,
+    chip: str | None = None,
+    strict: bool | None = None,
+    report: str | None = None,
+    quiet: bool = False,
 ) -> Settings:
     """Simulate a Mac's GPU from now on. Must be called before torch is imported.
 
@@ -31,6 +38,8 @@ def activate(
         memory: The memory of the Mac, such as "8GB"; like the others, else taken from the environment.
         macos: Its version of macOS, such as "14.5".
         chip: Its chip, such as "Apple M2".
+        strict: Whether what corrupts silently on a Mac raises an error.
+        report: Where a report goes at exit: "text" for stderr, a path for JSON, or both with a comma between them.
         quiet: Do not say on stderr that the device is simulated.
 
     Returns:
@@ -41,8 +50,9 @@ def activate(
     """
     before = active()
     if before is not None:
-        return _check_same(before, settings(os.environ, memory=memory, macos=macos, chip=chip))
-    chosen = prepare(memory=memory, macos=macos, chip=chip)
+        wanted = settings(os.environ, memory=memory, macos=macos, chip=chip, strict=strict, report=report)
+        return _check_same(before, wanted)
+    chosen = prepare(memory=memory, macos=macos, chip=chip, strict=strict, report=report)
     if "torch" in sys.modules:
         raise SimulatorError("torch is already imported; the simulated mps must be activated before that.")
     os.environ.update(chosen.variables())
@@ -52,7 +62,14 @@ def activate(
     return chosen
 
 
-def prepare(*, memory: str | None = None, macos: str | None = None, chip: str | None = None) -> Settings:
+def prepare(
+    *,
+    memory: str | None = None,
+    macos: str | None = None,
+    chip: str | None = None,
+    strict: bool | None = None,
+    report: str | None = None,
+) -> Settings:
     """Check what activation needs, and compile, without activating.
 
     Raises:
@@ -62,7 +79,7 @@ def prepare(*, memory: str | None = None, macos: str | None = None, chip: str | 
         raise SimulatorError("This is a real Mac: its own mps needs no simulation.")
     if not sys.platform.startswith("linux"):
         raise SimulatorError(f"mps can be simulated on Linux only, and this is {sys.platform}.")
-    chosen = settings(os.environ, memory=memory, macos=macos, chip=chip)
+    chosen = settings(os.environ, memory=memory, macos=macos, chip=chip, strict=strict, report=report)
     build(find_torch(), os.environ)
     return chosen
 
@@ -84,16 +101,21 @@ def _check_same(before: Settings, now: Settings) -> Settings:
     return before
 
 
-def before_torch() -> None:
+def before_torch() -> ctypes.CDLL:
     """Load the device. Ends the program in one line when that cannot be done: nothing would be simulated."""
     try:
         chosen, torch = settings(os.environ), find_torch()
-        preload(torch, build(torch, os.environ), chosen)
+        return preload(torch, build(torch, os.environ), chosen)
     except SimulatorError as error:
         print(f"mps-simulator: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
 
 
-def after_torch(torch: ModuleType) -> None:
-    """Complete the freshly imported torch."""
-    mps_api.install(torch, settings(os.environ))
+def after_torch(torch: ModuleType, device: ctypes.CDLL) -> None:
+    """Complete the freshly imported torch, and watch its device if that is wanted."""
+    chosen = settings(os.environ)
+    mps_api.install(torch, chosen)
+    if chosen.strict or chosen.report:
+        from mps_simulator.watch import Watch
+
+        Watch(device, torch, chosen)

@@ -17,8 +17,12 @@ from mps_simulator.settings import Settings
 _EXPECTED = b"Higher priority item already registered"
 
 
-def preload(torch: Torch, built: Built, settings: Settings) -> None:
-    """Register the device. Must run before PyTorch is imported, and then does the loading of its libraries."""
+def preload(torch: Torch, built: Built, settings: Settings) -> ctypes.CDLL:
+    """Register the device. Must run before PyTorch is imported, and then does the loading of its libraries.
+
+    Returns:
+        The library of the device.
+    """
     # As PyTorch does it: without it, its libraries do not find those of the CUDA wheels.
     with suppress(OSError):
         ctypes.CDLL(str(torch.libraries / "libtorch_global_deps.so"), mode=ctypes.RTLD_GLOBAL)
@@ -27,6 +31,7 @@ def preload(torch: Torch, built: Built, settings: Settings) -> None:
     _describe(device, torch, built, settings)
     with _without_expected_lines():
         ctypes.CDLL(str(torch.libraries / "libtorch.so"))
+    return device
 
 
 def _describe(device: ctypes.CDLL, torch: Torch, built: Built, settings: Settings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from mps_simulator.errors import SimulatorError
 from mps_simulator.startup import SWITCH
@@ -12,6 +13,10 @@ from mps_simulator.startup import SWITCH
 MEMORY = "MPS_SIMULATOR_MEMORY"
 MACOS = "MPS_SIMULATOR_MACOS"
 CHIP = "MPS_SIMULATOR_CHIP"
+STRICT = "MPS_SIMULATOR_STRICT"
+REPORT = "MPS_SIMULATOR_REPORT"
+
+TEXT = "text"  # the target of a report that is stderr
 
 GIB = 1 << 30
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -39,17 +44,21 @@ GPU_CORES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The simulated Mac.
+    """The simulated Mac, and what is watched on it.
 
     Args:
         memory: Its memory in bytes, which the CPU and the GPU of a Mac share.
         macos: Its version of macOS, (major, minor).
         chip: The name of its chip, a key of `GPU_CORES`.
+        strict: Whether what corrupts silently on a Mac raises an error.
+        report: Where the report at exit goes: `TEXT` and paths, with commas between them; empty for nowhere.
     """
 
     memory: int = 16 * GIB
     macos: tuple[int, int] = (15, 0)
     chip: str = "Apple M2"
+    strict: bool = False
+    report: str = ""
 
     @property
     def recommended_memory(self) -> int:
@@ -69,11 +78,18 @@ class Settings:
     def variables(self) -> dict[str, str]:
         """The environment variables that start the same simulation in another process."""
         version = ".".join(str(part) for part in self.macos)
-        return {SWITCH: "1", MEMORY: str(self.memory), MACOS: version, CHIP: self.chip}
+        watched = {STRICT: str(int(self.strict)), REPORT: self.report}
+        return {SWITCH: "1", MEMORY: str(self.memory), MACOS: version, CHIP: self.chip, **watched}
 
 
 def settings(
-    environment: Mapping[str, str], *, memory: str | None = None, macos: str | None = None, chip: str | None = None
+    environment: Mapping[str, str],
+    *,
+    memory: str | None = None,
+    macos: str | None = None,
+    chip: str | None = None,
+    strict: bool | None = None,
+    report: str | None = None,
 ) -> Settings:
     """The settings as texts give them; what is None is taken from the environment, then from the defaults.
 
@@ -88,6 +104,8 @@ def settings(
         memory=default.memory if size is None else _memory(size, size_from),
         macos=default.macos if version is None else _macos(version, version_from),
         chip=default.chip if name is None else _chip(name, name_from),
+        strict=_strict(environment.get(STRICT, "")) if strict is None else strict,
+        report=_report(*_first((report, "--report-json"), (environment.get(REPORT, ""), REPORT))),
     )
 
 
@@ -119,3 +137,23 @@ def _chip(text: str, where: str) -> str:
         names = ", ".join(name.removeprefix("Apple ") for name in GPU_CORES)
         raise SimulatorError(f"{where} is {text!r}; it must be one of: {names}.")
     return found
+
+
+def _strict(text: str) -> bool:
+    if text not in ("", "0", "1"):
+        raise SimulatorError(f"{STRICT} is {text!r}; it must be 1 or 0.")
+    return text == "1"
+
+
+def _report(text: str | None, where: str) -> str:
+    """The targets, with paths that stay the same when the program changes its folder."""
+    if not text or text == "0":
+        return ""
+    return ",".join(TEXT if target in (TEXT, "1") else _path(target, where) for target in text.split(","))
+
+
+def _path(text: str, where: str) -> str:
+    path = Path(text).expanduser().absolute()
+    if not text or path.is_dir() or not path.parent.is_dir():
+        raise SimulatorError(f"{where} is {text!r}; it must be the path of a file, in a folder that exists.")
+    return str(path)

@@ -41,9 +41,9 @@ def _surround(loader: Loader) -> None:
     def exec_module(module: ModuleType) -> None:
         from mps_simulator.activation import after_torch, before_torch
 
-        before_torch()
+        device = before_torch()
         load(module)
-        after_torch(module)
+        after_torch(module, device)
 
     setattr(loader, "exec_module", exec_module)  # noqa: B010
 

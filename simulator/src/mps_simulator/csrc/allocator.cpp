@@ -1,9 +1,11 @@
 #include "allocator.h"
 
 #include "machine.h"
+#include "observe.h"
 
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iomanip>
 #include <limits>
@@ -130,7 +132,10 @@ Heap* Accounts::make(size_t bytes) {
 
 Heap* Accounts::take(size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  TORCH_CHECK(bytes < machine().max_buffer, "Invalid buffer size: ", format_size(bytes));
+  if (bytes >= machine().max_buffer) {
+    ++memory_refusals;
+    TORCH_CHECK(false, "Invalid buffer size: ", format_size(bytes));
+  }
   const size_t rounded = round_up(bytes, kAlignment);
   Heap* heap = find(rounded);
   if (heap == nullptr) {
@@ -149,6 +154,7 @@ Heap* Accounts::take(size_t bytes) {
   total(stats_.requested_bytes).increase(bytes);
   total(stats_.allocated_bytes).increase(rounded);
   total(stats_.active_bytes).increase(rounded);
+  highest_ = std::max(highest_, total(stats_.allocated_bytes).current);
   return heap;
 }
 
@@ -182,6 +188,7 @@ void Accounts::empty_cache() {
 
 void Accounts::refuse(size_t bytes) {
   stats_.num_ooms += 1;
+  ++memory_refusals;
   TORCH_CHECK(
       false,
       "MPS backend out of memory (MPS allocated: ",
@@ -211,6 +218,11 @@ size_t Accounts::current() const {
     sum += heap.used;
   }
   return sum;
+}
+
+size_t Accounts::highest() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<size_t>(highest_);
 }
 
 size_t Accounts::driver() const {

@@ -31,6 +31,8 @@ class Accounts {
 
   size_t current() const;
   size_t driver() const;
+  // The most that was ever in use at once. The program cannot reset it.
+  size_t highest() const;
   c10::CachingDeviceAllocator::DeviceStats stats() const;
   void reset_peak();
   void reset_accumulated();
@@ -47,6 +49,7 @@ class Accounts {
   std::list<Heap> heaps_;
   c10::CachingDeviceAllocator::DeviceStats stats_;
   double high_watermark_;
+  int64_t highest_ = 0;
 };
 
 // The one of this process. The first use raises when a variable for the watermarks has a bad value.

@@ -116,13 +116,13 @@ void run_on_host(const c10::OperatorHandle& op, Stack* stack) {
   if (support == Support::OnHost) {
     warn_on_host(op);
   }
-  Observer* const listening = observer.load(std::memory_order_relaxed);
-  if (listening) {
-    listening->before(op, support, *stack);
+  Observer* const watching = listening();
+  if (watching) {
+    watching->before(op, support, *stack);
   }
   Call(op, stack).run();
-  if (listening) {
-    listening->after(op, *stack);
+  if (watching) {
+    watching->after(op);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "generator.h"
 
+#include "observe.h"
+
 namespace mps_simulator {
 
 DeviceGenerator::DeviceGenerator(at::Generator host)
@@ -55,6 +57,9 @@ at::Generator host_generator(const std::optional<at::Generator>& given) {
   const at::Generator& chosen = given.has_value() && given->defined() ? *given : default_generator();
   TORCH_CHECK(
       chosen.device().is_mps(), "Expected a 'mps' device type for generator but found '", chosen.device().type(), "'");
+  if (Observer* const watching = listening()) {
+    watching->drawing(chosen);
+  }
   return static_cast<DeviceGenerator*>(chosen.unsafeGetGeneratorImpl())->host();
 }
 

@@ -1,5 +1,6 @@
 // The current device and its one stream: there is one of each, so most of it has nothing to do.
 #include "events.h"
+#include "observe.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -65,8 +66,14 @@ struct DeviceGuard final : public c10::impl::DeviceGuardImplInterface {
   bool queryStream(const c10::Stream&) const override {
     return true;
   }
-  void synchronizeStream(const c10::Stream&) const override {}
-  void synchronizeDevice(c10::DeviceIndex) const override {}
+  void synchronizeStream(const c10::Stream&) const override {
+    synchronizeDevice(0);
+  }
+  void synchronizeDevice(c10::DeviceIndex) const override {
+    if (Observer* const watching = listening()) {
+      watching->synchronising();
+    }
+  }
 
   // An event of torch.Event is the instant at which it was last recorded.
   void record(void** event, const c10::Stream&, c10::DeviceIndex, c10::EventFlag) const override {
@@ -74,12 +81,19 @@ struct DeviceGuard final : public c10::impl::DeviceGuardImplInterface {
       *event = new Instant();
     }
     *static_cast<Instant*>(*event) = std::chrono::steady_clock::now();
+    if (Observer* const watching = listening()) {
+      watching->event_recorded(reinterpret_cast<uintptr_t>(*event));
+    }
   }
   void block(void*, const c10::Stream&) const override {}
   bool queryEvent(void*) const override {
     return true;
   }
-  void synchronizeEvent(void*) const override {}
+  void synchronizeEvent(void* event) const override {
+    if (Observer* const watching = listening()) {
+      watching->event_awaited(reinterpret_cast<uintptr_t>(event));
+    }
+  }
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
     delete static_cast<Instant*>(event);
   }

@@ -3,6 +3,7 @@
 #include "events.h"
 #include "generator.h"
 #include "machine.h"
+#include "observe.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/detail/MPSHooksInterface.h>
@@ -84,7 +85,11 @@ struct SimulatedMPSHooks : public MPSHooksInterface {
   }
 
   // Every call has done its work when it returns, so there is nothing to wait for.
-  void deviceSynchronize() const override {}
+  void deviceSynchronize() const override {
+    if (auto* const watching = mps_simulator::listening()) {
+      watching->synchronising();
+    }
+  }
   void commitStream() const override {}
   void profilerStartTrace(const std::string&, bool) const override {}
   void profilerStopTrace() const override {}
@@ -97,12 +102,18 @@ struct SimulatedMPSHooks : public MPSHooksInterface {
   }
   void recordEvent(uint32_t id) const override {
     mps_simulator::record_event(id);
+    if (auto* const watching = mps_simulator::listening()) {
+      watching->event_recorded(id);
+    }
   }
   void waitForEvent(uint32_t id) const override {
     mps_simulator::event_is_complete(id);
   }
   void synchronizeEvent(uint32_t id) const override {
     mps_simulator::event_is_complete(id);
+    if (auto* const watching = mps_simulator::listening()) {
+      watching->event_awaited(id);
+    }
   }
   bool queryEvent(uint32_t id) const override {
     return mps_simulator::event_is_complete(id);

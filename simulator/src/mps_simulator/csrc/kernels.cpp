@@ -2,6 +2,7 @@
 // what it is; and those that torch asks of a backend instead of an operator that the CPU has.
 #include "allocator.h"
 #include "lowering.h"
+#include "observe.h"
 #include "refusals.h"
 
 #include <ATen/EmptyTensor.h>
@@ -87,15 +88,25 @@ const Tensor& resize_(const Tensor& self, IntArrayRef size, std::optional<c10::M
   return at::native::resize_(self, size, format);
 }
 
-Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
+void copy_memory(const Tensor& to, const Tensor& from, bool non_blocking) {
+  Observer* const watching = listening();
+  if (watching) {
+    watching->before_copy(to, from, non_blocking);
+  }
   Lowering lowering;
-  lowering.lower(self).copy_(lowering.lower(source), non_blocking);
+  lowering.lower(to).copy_(lowering.lower(from), non_blocking);
+  if (watching) {
+    watching->after_copy(to, from, non_blocking);
+  }
+}
+
+Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
+  copy_memory(self, source, non_blocking);
   return self;
 }
 
 Tensor copy_from(const Tensor& self, const Tensor& to, bool non_blocking) {
-  Lowering lowering;
-  lowering.lower(to).copy_(lowering.lower(self), non_blocking);
+  copy_memory(to, self, non_blocking);
   return to;
 }
 
@@ -127,6 +138,12 @@ Tensor& set_to_nothing(Tensor& self) {
   return at::native::set_storage_cpu_(self, std::move(storage), 0, {0}, {});
 }
 
+void tell_read(std::initializer_list<const Tensor*> tensors) {
+  if (Observer* const watching = listening()) {
+    watching->kernel(tensors);
+  }
+}
+
 Tensor convolution(
     const Tensor& input,
     const Tensor& weight,
@@ -140,6 +157,8 @@ Tensor convolution(
   check_on_device(input);
   check_on_device(weight);
   check_on_device(bias.value_or(Tensor()));
+  TORCH_CHECK(at::isFloatingType(input.scalar_type()), "Convolution is supported only for Floating types");
+  tell_read({&input, &weight, bias.has_value() ? &*bias : nullptr});
   Lowering lowering;
   return lowering.raise(at::convolution(
       lowering.lower(input),
@@ -169,6 +188,7 @@ ThreeTensors convolution_backward(
   // The size of the bias is not passed on; it is that of the output's channels.
   const int64_t channels = gradient.size(1);
   const at::OptionalIntArrayRef bias = wanted[2] ? at::OptionalIntArrayRef(channels) : std::nullopt;
+  tell_read({&gradient, &input, &weight});
   Lowering lowering;
   auto [for_input, for_weight, for_bias] = at::convolution_backward(
       lowering.lower(gradient),
@@ -197,6 +217,7 @@ TwoTensors attention(
     const std::optional<Tensor>& dropout_mask,
     std::optional<double> scale,
     bool grouped) {
+  tell_read({&query, &key, &value, mask.has_value() ? &*mask : nullptr});
   Lowering lowering;
   auto [output, weights] = at::_scaled_dot_product_attention_math(
       lowering.lower(query),
@@ -251,6 +272,7 @@ void check_windows(IntArrayRef from, IntArrayRef to) {
 }
 
 void check_pool(const Tensor& input, IntArrayRef size) {
+  tell_read({&input});
   if (input.dim() >= 3 && size.size() == 2) {
     check_windows(input.sizes().slice(input.dim() - 2), size);
   }

@@ -1,6 +1,7 @@
 #include "refusals.h"
 
 #include "machine.h"
+#include "observe.h"
 
 #include <cstdlib>
 #include <mutex>
@@ -110,6 +111,9 @@ void warn_on_host(const c10::OperatorHandle& op) {
 }
 
 void check_dtype(c10::ScalarType dtype) {
+  if (dtype == c10::ScalarType::Double) {
+    ++float64_refusals;
+  }
   TORCH_CHECK_TYPE(
       dtype != c10::ScalarType::Double,
       "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "

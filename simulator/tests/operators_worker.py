@@ -48,6 +48,7 @@ MADE_UP: dict[str, Callable[[], Any]] = {
     "Device": lambda: torch.device("mps"),
     "Storage": lambda: tensor().untyped_storage(),
     "Stream": lambda: torch.Stream("mps"),
+    "Generator": lambda: torch.Generator("mps"),
 }
 
 

@@ -126,7 +126,6 @@ dist.destroy_process_group()
 MIXES: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
     "sum": lambda here, there: there + here,
     "product": lambda here, there: here * there,
-    "linear": lambda here, there: torch.nn.functional.linear(there, here),
     "convolution": lambda here, there: torch.nn.functional.conv2d(there.view(1, 1, 2, 2), here.view(1, 1, 2, 2)),
     "loss": lambda here, there: torch.nn.functional.mse_loss(there, here),
     "concatenation": lambda here, there: torch.cat([there, here]),

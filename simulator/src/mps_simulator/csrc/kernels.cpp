@@ -15,6 +15,7 @@
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linear_native.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/resize_native.h>
 #include <ATen/ops/set_native.h>
@@ -205,6 +206,20 @@ ThreeTensors convolution_backward(
   return {lowering.raise(for_input), lowering.raise(for_weight), lowering.raise(for_bias)};
 }
 
+void check_linear(const Tensor& tensor, const char* name) {
+  const c10::ScalarType type = tensor.scalar_type();
+  const bool known = type == at::kFloat || type == at::kHalf || type == at::kBFloat16 || at::isComplexType(type);
+  TORCH_CHECK(known, "MPS device does not support linear for non-float ", name, "s");
+  TORCH_CHECK(tensor.is_mps(), "Tensor for argument ", name, " is on ", tensor.device(), " but expected on mps");
+}
+
+// Made of other operators, and so differentiable.
+Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
+  check_linear(input, "input");
+  check_linear(weight, "weight");
+  return at::native::linear(input, weight, bias);
+}
+
 using TwoTensors = std::tuple<Tensor, Tensor>;
 
 TwoTensors attention(
@@ -325,11 +340,13 @@ TORCH_LIBRARY_IMPL(aten, MPS, library) {
   library.impl("_scaled_dot_product_attention_math_for_mps", attention);
   library.impl("_adaptive_avg_pool2d", average_pool);
   library.impl("adaptive_avg_pool2d.out", average_pool_out);
+  library.impl("linear", linear);
   library.impl("native_dropout", native_dropout);
   library.impl("scaled_dot_product_attention", plain_attention);
 }
 
 TORCH_LIBRARY_IMPL(aten, AutogradMPS, library) {
+  library.impl("linear", linear);
   library.impl("scaled_dot_product_attention", plain_attention);
 }
 

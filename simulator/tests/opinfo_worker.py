@@ -27,11 +27,16 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool,
 DOUBLES = (torch.float64, torch.complex128)
 SAMPLES = 4
 REFUSAL = re.compile(r"The operator '([\w:.]+)' is not currently implemented for the MPS device")
-SPARSE_REFUSALS = (
-    "only strided tensors are supported on MPS",
-    "Could not run 'new_compressed_tensor' from the 'mps:0'",
-)
 DOUBLE_REFUSALS = ("the MPS framework doesn't support float64", "Trying to convert ComplexDouble to the MPS backend")
+
+# How the texts of other refusals begin, and what they refuse.
+OTHER_REFUSALS = {
+    "only strided tensors are supported on MPS": "sparse tensors, not simulated",
+    "Could not run 'new_compressed_tensor' from the 'mps:0'": "sparse tensors, not simulated",
+    "Adaptive pool MPS: ": "an average pool with windows of several sizes",
+    "Convolution is supported only for Floating types": "whole numbers in a convolution or a linear layer",
+    "MPS device does not support linear for non-float": "whole numbers in a convolution or a linear layer",
+}
 
 # Their arguments must be on the CPU, whatever the device.
 HOST_ARGUMENTS = frozenset({"tensor_split"})
@@ -385,10 +390,9 @@ def raise_if_refused(error: Exception, doubles: bool) -> None:
         raise Refused("an operator without a kernel for MPS", found[1]) from error
     if isinstance(error, TypeError) and doubles and any(text in str(error) for text in DOUBLE_REFUSALS):
         raise Refused("float64 or complex128 asked for") from error
-    if isinstance(error, RuntimeError) and "Adaptive pool MPS: " in str(error):
-        raise Refused("an average pool with windows of several sizes") from error
-    if any(text in str(error) for text in SPARSE_REFUSALS):
-        raise Refused("sparse tensors, not simulated") from error
+    for text, why in OTHER_REFUSALS.items():
+        if isinstance(error, RuntimeError) and str(error).startswith(text):
+            raise Refused(why) from error
 
 
 def describe(error: Exception) -> str:

@@ -56,17 +56,17 @@ def explained() -> set[str]:
 
 
 @cache
-def refused_on_a_mac() -> set[str]:
-    """The operators that must fail on a Mac with float32, as the tests that PyTorch runs on Macs have it.
+def refused_on_a_mac() -> dict[str, str]:
+    """The operators that must fail on a Mac, with their types as source, or "None" for each type.
 
-    PyTorch's module makes the list inside of a function, so it is read from the source.
+    As the tests that PyTorch runs on Macs have it. Its module makes the list inside of a function, so it is read from
+    the source.
     """
     source = find_torch().folder / "testing" / "_internal" / "common_mps.py"
     for node in ast.walk(ast.parse(source.read_text())):
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "UNIMPLEMENTED_XFAILLIST":
             assert isinstance(node.value, ast.Dict)
-            entries = {ast.literal_eval(key): ast.unparse(value) for key, value in pairs(node.value)}
-            return {name for name, types in entries.items() if types == "None" or "torch.float32" in types}
+            return {ast.literal_eval(key): ast.unparse(value) for key, value in pairs(node.value)}
     raise AssertionError("PyTorch's list is not where it was")
 
 
@@ -89,9 +89,23 @@ def test_results_are_those_of_the_cpu_bit_by_bit(report: dict[str, Any], record_
 
 @pytest.mark.timeout(3600 if FULL else 600)
 def test_what_is_refused_is_what_pytorch_expects_to_fail_on_a_mac(report: dict[str, Any], record_property: Any) -> None:
-    cases = [case.rsplit(" ", 2) for case in report["refused"]]
-    here = {name.replace("/", "") for name, dtype, check in cases if (dtype, check) == ("float32", "forward")}
-    on_a_mac = refused_on_a_mac()
-    record_property("figure", f"OpInfo refused as PyTorch's list for Macs has it: {len(here & on_a_mac)} operators")
-    assert on_a_mac - here == known()["fails_only_on_a_mac"].keys()
-    assert here - on_a_mac == known()["fails_only_here"].keys()
+    only_on_a_mac: set[str] = set()
+    only_here: set[str] = set()
+    for dtype in ("float32", "float16", "bfloat16", "int64", "bool"):
+        on_a_mac = {name for name, types in refused_on_a_mac().items() if types == "None" or f"torch.{dtype}" in types}
+        here = {plain(case) for case in report["refused"] if case.endswith(f" {dtype} forward")}
+        ran = {plain(name) for name in report["operators"][f"forward {dtype}"]}
+        met = on_a_mac & here
+        tried = on_a_mac & (here | ran)
+        record_property(
+            "figure", f"OpInfo refused as PyTorch's list for Macs has it, {dtype}: {len(met)} of {len(tried)}"
+        )
+        only_on_a_mac |= {f"{name} {dtype}" for name in tried - here}
+        only_here |= here - on_a_mac
+    assert only_on_a_mac == known()["fails_only_on_a_mac"].keys()
+    assert only_here == known()["fails_only_here"].keys()
+
+
+def plain(case: str) -> str:
+    """The name of an operator as PyTorch's list has it."""
+    return case.split(" ")[0].replace("/", "")

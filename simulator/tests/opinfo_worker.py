@@ -41,6 +41,9 @@ OTHER_REFUSALS = {
 # Their arguments must be on the CPU, whatever the device.
 HOST_ARGUMENTS = frozenset({"tensor_split"})
 
+# They make tensors where they are told, and on the CPU when they are not told.
+FACTORIES = frozenset({"arange", "linspace", "logspace"})
+
 # Their results are memory that nobody has written: only type, shape and strides can be compared.
 UNWRITTEN = frozenset(
     [
@@ -248,6 +251,9 @@ class Measure:
         return itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=gradient), self.samples)
 
     def sample(self, op: Any, dtype: torch.dtype, sample: Any, gradient: bool) -> None:
+        if op.name in FACTORIES and sample.kwargs.get("device") is None:
+            self.report.outcomes["made on the CPU, since no device is named"] += 1
+            return
         case = f"{key(op)} {str(dtype).removeprefix('torch.')}"
         checks: dict[str, Callable[[Any, Any], str | None]] = {"forward": self.forward}
         if gradient:

@@ -47,3 +47,23 @@ def test_other_linear_layers_give_what_they_give_on_the_cpu(dtype: torch.dtype, 
     made = linear(rows.to("mps"), weights.to("mps").requires_grad_(), bias.to("mps"))
     assert torch.equal(made.detach().cpu(), linear(rows, weights, bias))
     assert made.requires_grad
+
+
+def test_attention_for_mps_needs_no_mask() -> None:
+    query, key, value = (torch.randn(1, 2, 3, 4) for _ in range(3))
+    placed = (tensor.to("mps") for tensor in (query, key, value))
+    made, _ = torch.ops.aten._scaled_dot_product_attention_math_for_mps(*placed)
+    assert torch.equal(made.cpu(), torch.ops.aten._scaled_dot_product_attention_math(query, key, value)[0])
+
+
+def test_a_power_of_two_is_applied_in_each_form() -> None:
+    numbers, exponents = torch.randn(3), torch.tensor([1, -2, 3])
+    expected = torch.ldexp(numbers, exponents)
+    here, powers = numbers.to("mps"), exponents.to("mps")
+    out = torch.empty(0, device="mps")
+    assert torch.equal(torch.ldexp(here, powers).cpu(), expected)
+    assert torch.equal(torch.ldexp(here, powers, out=out).cpu(), expected)
+    assert out.shape == (3,)
+    assert here.ldexp_(powers) is here
+    assert torch.equal(here.cpu(), expected)
+    assert torch.equal(torch.ldexp(numbers.to("mps"), torch.tensor(2)).cpu(), torch.ldexp(numbers, torch.tensor(2)))

@@ -15,6 +15,7 @@
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ldexp.h>
 #include <ATen/ops/linear_native.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/resize_native.h>
@@ -222,6 +223,10 @@ Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Ten
 
 using TwoTensors = std::tuple<Tensor, Tensor>;
 
+std::optional<Tensor> lower_if_there(Lowering& lowering, const std::optional<Tensor>& tensor) {
+  return tensor.has_value() && tensor->defined() ? std::optional(lowering.lower(*tensor)) : std::nullopt;
+}
+
 TwoTensors attention(
     const Tensor& query,
     const Tensor& key,
@@ -238,10 +243,10 @@ TwoTensors attention(
       lowering.lower(query),
       lowering.lower(key),
       lowering.lower(value),
-      lowering.lower(mask.value_or(Tensor())),
+      lower_if_there(lowering, mask),
       dropout,
       causal,
-      lowering.lower(dropout_mask.value_or(Tensor())),
+      lower_if_there(lowering, dropout_mask),
       scale,
       grouped);
   return {lowering.raise(output), lowering.raise(weights)};
@@ -308,6 +313,31 @@ Tensor& average_pool_out(const Tensor& input, IntArrayRef size, Tensor& out) {
   return out;
 }
 
+// Made of others for every device, but by way of a table of kernels that torch was built with.
+Tensor& scale_out(const Tensor& self, const Tensor& exponent, Tensor& out) {
+  check_on_device(self);
+  check_on_device(exponent);
+  check_on_device(out, /*written=*/true);
+  tell_read({&self, &exponent});
+  Lowering lowering;
+  Tensor host = lowering.lower(out);
+  at::ldexp_out(host, lowering.lower(self), lowering.lower(exponent));
+  lowering.sync();
+  return out;
+}
+
+Tensor scale(const Tensor& self, const Tensor& exponent) {
+  check_on_device(self);
+  check_on_device(exponent);
+  tell_read({&self, &exponent});
+  Lowering lowering;
+  return lowering.raise(at::ldexp(lowering.lower(self), lowering.lower(exponent)));
+}
+
+Tensor& scale_(Tensor& self, const Tensor& exponent) {
+  return scale_out(self, exponent, self);
+}
+
 // The CPU's kernel draws from the CPU's generator.
 TwoTensors native_dropout(const Tensor& input, double p, std::optional<bool> training) {
   if (!training.value_or(true) || input.numel() == 0) {
@@ -340,6 +370,9 @@ TORCH_LIBRARY_IMPL(aten, MPS, library) {
   library.impl("_scaled_dot_product_attention_math_for_mps", attention);
   library.impl("_adaptive_avg_pool2d", average_pool);
   library.impl("adaptive_avg_pool2d.out", average_pool_out);
+  library.impl("ldexp.Tensor", scale);
+  library.impl("ldexp.out", scale_out);
+  library.impl("ldexp_", scale_);
   library.impl("linear", linear);
   library.impl("native_dropout", native_dropout);
   library.impl("scaled_dot_product_attention", plain_attention);

@@ -20,8 +20,6 @@ import yaml
 from mps_simulator.installed import find_torch
 from programs import plain_environment
 
-pytest.importorskip("expecttest", reason="PyTorch's test database needs it")
-
 HERE = Path(__file__).parent
 WORKER = HERE / "opinfo_worker.py"
 KNOWN = HERE / "data" / "opinfo.yaml"

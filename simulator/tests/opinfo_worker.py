@@ -273,7 +273,7 @@ class Measure:
         try:
             found = check()
         except NotOnHost:
-            self.report.outcomes["the CPU raises too"] += 1
+            self.report.outcomes["both raise"] += 1
             return False
         except Refused as error:
             self.report.outcomes[error.why] += 1
@@ -292,6 +292,7 @@ class Measure:
         try:
             host = function(host_call)
         except Exception as error:
+            must_raise(lambda: function(Call.of(op, sample, "mps")), error)
             raise NotOnHost from error
         doubles = has_doubles(sample.input, sample.args, sample.kwargs, host)
         try:
@@ -399,6 +400,15 @@ def raise_if_refused(error: Exception, doubles: bool) -> None:
     for text, why in OTHER_REFUSALS.items():
         if isinstance(error, RuntimeError) and str(error).startswith(text):
             raise Refused(why) from error
+
+
+def must_raise(call: Callable[[], Any], error: Exception) -> None:
+    """What the CPU does not do, the device does not either."""
+    try:
+        call()
+    except Exception:
+        return
+    raise AssertionError(f"the CPU raises {type(error).__name__}, and the device does not")
 
 
 def describe(error: Exception) -> str:

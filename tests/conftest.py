@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-# pytest names the running test; torch, when its compiler is first imported, names its cache.
-_SET_BY_OTHERS = {"PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR"}
+# pytest names the running test; torch's compiler, when it is first used, names its caches and tools.
+_SET_BY_OTHERS = ("PYTEST_CURRENT_TEST", "TORCHINDUCTOR_", "TRITON_")
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,9 @@ def nothing_leaks() -> Iterator[None]:
     logging.root.handlers[:] = handlers
     logging.root.setLevel(level)
     changed = sorted(
-        name for name in {*variables, *os.environ} - _SET_BY_OTHERS if variables.get(name) != os.environ.get(name)
+        name
+        for name in {*variables, *os.environ}
+        if variables.get(name) != os.environ.get(name) and not name.startswith(_SET_BY_OTHERS)
     )
     if changed:
         os.environ.clear()

@@ -227,6 +227,8 @@ std::optional<Tensor> lower_if_there(Lowering& lowering, const std::optional<Ten
   return tensor.has_value() && tensor->defined() ? std::optional(lowering.lower(*tensor)) : std::nullopt;
 }
 
+// Older releases of torch have no last argument, `enable_gqa`.
+template <typename... Grouped>
 TwoTensors attention(
     const Tensor& query,
     const Tensor& key,
@@ -236,7 +238,7 @@ TwoTensors attention(
     bool causal,
     const std::optional<Tensor>& dropout_mask,
     std::optional<double> scale,
-    bool grouped) {
+    Grouped... grouped) {
   tell_read({&query, &key, &value, mask.has_value() ? &*mask : nullptr});
   Lowering lowering;
   auto [output, weights] = at::_scaled_dot_product_attention_math(
@@ -248,7 +250,7 @@ TwoTensors attention(
       causal,
       lower_if_there(lowering, dropout_mask),
       scale,
-      grouped);
+      grouped...);
   return {lowering.raise(output), lowering.raise(weights)};
 }
 
@@ -367,7 +369,8 @@ TORCH_LIBRARY_IMPL(aten, MPS, library) {
   library.impl("set_", set_to_nothing);
   library.impl("convolution_overrideable", convolution);
   library.impl("convolution_backward_overrideable", convolution_backward);
-  library.impl("_scaled_dot_product_attention_math_for_mps", attention);
+  using Attention = at::_ops::_scaled_dot_product_attention_math_for_mps::schema;
+  library.impl("_scaled_dot_product_attention_math_for_mps", static_cast<Attention*>(&attention));
   library.impl("_adaptive_avg_pool2d", average_pool);
   library.impl("adaptive_avg_pool2d.out", average_pool_out);
   library.impl("ldexp.Tensor", scale);

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from measuring import environment, spread, write_results  # pyrefly: ignore[missing-import]  # it lies beside this program
+from measuring import environment, spread, write_results  # it lies beside this program
 
 STEPS = 10
 SIZES = (64, 224)

@@ -18,7 +18,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from measuring import (  # pyrefly: ignore[missing-import]  # it lies beside this program
+from measuring import (  # it lies beside this program
     environment,
     peer_version,
     say_missing_peer,

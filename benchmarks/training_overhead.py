@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from measuring import (  # pyrefly: ignore[missing-import]  # it lies beside this program
+from measuring import (  # it lies beside this program
     environment,
     peer_version,
     say_missing_peer,

@@ -47,10 +47,19 @@ def known() -> dict[str, Any]:
     return yaml.safe_load(KNOWN.read_text())
 
 
+def groups() -> list[dict[str, Any]]:
+    """The groups of cases that are known to differ."""
+    return known()["differences"] + (known()["differences_in_full"] if FULL else [])
+
+
 def explained() -> set[str]:
-    """The cases that are known to differ."""
-    groups = known()["differences"] + (known()["differences_in_full"] if FULL else [])
-    return {case for group in groups for case in group["cases"]}
+    """The cases that differ on every processor."""
+    return {case for group in groups() if not group.get("rounding") for case in group["cases"]}
+
+
+def rounded() -> set[str]:
+    """The operators whose cases differ by rounding, on some processors these and on others those."""
+    return {case.split(" ")[0] for group in groups() if group.get("rounding") for case in group["cases"]}
 
 
 @cache
@@ -79,7 +88,7 @@ def test_results_are_those_of_the_cpu_bit_by_bit(report: dict[str, Any], record_
         record_property("figure", f"OpInfo {check}: {count} samples of {len(report['operators'][check])} operators")
     for why, count in sorted(report["outcomes"].items()):
         record_property("figure", f"OpInfo not compared, {why}: {count} samples")
-    found = report["failures"]
+    found = {case: text for case, text in report["failures"].items() if case.split(" ")[0] not in rounded()}
     assert {case: found[case] for case in found.keys() - explained()} == {}
     assert explained() - found.keys() == set()
     assert sum(report["passed"].values()) >= LEAST_SAMPLES

@@ -335,6 +335,10 @@ def test_a_simulated_device_runs_the_script_as_python_does(folder: Path) -> None
     pytest.importorskip("mps_simulator")
     done = accelerate("launch", "--simulate", "mps", "--dry-run", "show.py", "a b", home=folder)
     assert shlex.split(done.stdout)[2:] == ["-m", "mps_simulator", "show.py", "a b"]
+    (folder / "device.py").write_text("from accelerate import Accelerator\nprint(Accelerator().device)\n")
+    done = accelerate("launch", "--simulate", "mps", "device.py", home=folder)
+    assert (done.stdout, done.returncode) == ("mps\n", 0), done.stderr
+    assert done.stderr.count("mps-simulator: mps is simulated") == 1
 
 
 def test_an_unknown_device_cannot_be_simulated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

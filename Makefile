@@ -35,9 +35,9 @@ demo: $(VENV)/.examples
 test: $(VENV)/.test peer
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-# Tests that take the best device of the machine get the simulated one here.
+# Tests that take the best device of the machine get the simulated one here. Those of scripts/ know no device.
 test-simulated: $(VENV)/.simulator
-	OMP_NUM_THREADS=1 $(BIN)/python -m mps_simulator -m pytest -n $(JOBS) tests/unit tests/mps $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m mps_simulator -m pytest -n $(JOBS) tests/unit tests/mps --ignore tests/unit/scripts $(ARGS)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -p mps_simulator.pytest_plugin simulator/tests $(ARGS)
 
 check: $(VENV)/.test

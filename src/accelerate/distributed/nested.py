@@ -218,17 +218,6 @@ def convert_outputs_to_fp32(model_forward: Callable[..., Any]) -> Callable[..., 
     return update_wrapper(forward, model_forward)
 
 
-def pad_to_length(tensor: torch.Tensor, length: int, dim: int, pad_index: float, pad_first: bool) -> torch.Tensor:
-    """Return `tensor` filled up with `pad_index` to `length` along `dim`, at its end, or its start with `pad_first`."""
-    missing = length - tensor.shape[dim]
-    if missing <= 0:
-        return tensor
-    shape = list(tensor.shape)
-    shape[dim] = missing
-    padding = tensor.new_full(shape, pad_index)
-    return torch.cat((padding, tensor) if pad_first else (tensor, padding), dim=dim)
-
-
 def pad_input_tensors(tensor: Nested, batch_size: int, num_processes: int, dim: int = 0) -> Nested:
     """Return the structure with tensors made longer along `dim`, so that `num_processes` divides their length.
 

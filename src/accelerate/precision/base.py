@@ -16,8 +16,8 @@ from accelerate.plugins.handlers import AutocastKwargs
 class Precision(ABC):
     """In which format a run computes, and what that means for forward, backward and step.
 
-    A run makes one precision, and asks it in this order: `wrap_forward` once per prepared model, then for each batch
-    `backward`, and for each step that updates weights `unscale` (optional, at most once has effect) and `step`.
+    A run makes one precision and asks it for `wrap_forward` once per prepared model, then for `scale` on each loss.
+    Steps under its `scaler` are in `precision.scaling`.
     """
 
     mode: str

@@ -172,12 +172,6 @@ def test_padding_makes_the_length_divisible_by_repeating_the_last_item(size: int
     assert set(padded[size:].tolist()) <= {size - 1}
 
 
-@pytest.mark.parametrize(("first", "expected"), [(False, [1, 1, 7, 7]), (True, [7, 7, 1, 1])])
-def test_padding_to_a_length_fills_one_end(first: bool, expected: list[int]) -> None:
-    padded = nested.pad_to_length(torch.ones(2), 4, 0, 7, first)
-    assert padded.tolist() == expected
-
-
 def test_kinds_of_leaves_are_told_apart() -> None:
     assert nested.is_tensor_information(TensorInformation(torch.Size([1]), torch.float32))
     assert not nested.is_tensor_information(torch.ones(1))
